@@ -1,0 +1,1 @@
+"""Models, gears, static graphs, buffers, streams and devices."""

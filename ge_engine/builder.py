@@ -1,0 +1,93 @@
+"""GraphBuilder: where `lower` writes. It makes one ONNX graph with a leading, symbolic batch axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from ops import Array, SpecError, TensorSpec
+
+BATCH = "batch"  # the symbolic name of the leading axis
+IR_VERSION = 8
+
+
+class GraphValue:
+    """A named tensor of the graph under construction."""
+
+    def __init__(self, name: str, spec: TensorSpec | None = None) -> None:
+        self.name = name
+        self._spec = spec
+
+    @property
+    def spec(self) -> TensorSpec:
+        assert self._spec is not None, f"{self.name} is a value between two ONNX nodes; its spec is not known"
+        return self._spec
+
+
+class GraphBuilder:
+    """Collects nodes and initializers; `model()` closes the graph.
+
+    opset: 13 to 18. prefix: set for each op in turn, so that no two nodes share a name.
+    """
+
+    def __init__(self, opset: int) -> None:
+        self.opset = opset
+        self.prefix = ""
+        self.nodes: list[onnx.NodeProto] = []
+        self.initializers: list[onnx.TensorProto] = []
+        self._names: set[str] = set()
+        self._inputs: list[onnx.ValueInfoProto] = []
+        self._outputs: list[onnx.ValueInfoProto] = []
+
+    def unique(self, name: str) -> str:
+        """`name`, or with a number behind it where it is taken; taken from now on."""
+        candidate, count = name, 1
+        while candidate in self._names:
+            count += 1
+            candidate = f"{name}_{count}"
+        self._names.add(candidate)
+        return candidate
+
+    def input(self, name: str, spec: TensorSpec) -> GraphValue:
+        assert name not in self._names, name
+        self._names.add(name)
+        self._inputs.append(value_info(name, spec))
+        return GraphValue(name, spec)
+
+    def op(self, op_type: str, *inputs: Any, **attributes: Any) -> GraphValue:
+        name = self.unique(f"{self.prefix}{op_type}")
+        output = self.unique(f"{name}_out")
+        names = [value.name for value in inputs]
+        self.nodes.append(helper.make_node(op_type, names, [output], name=name, **attributes))
+        return GraphValue(output)
+
+    def constant(self, array: Array, spec: TensorSpec | None = None) -> GraphValue:
+        name = self.unique(f"{self.prefix}constant")
+        self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+        return GraphValue(name, spec)
+
+    def output(self, name: str, value: Any, spec: TensorSpec) -> None:
+        """Give a value the name it has outside the graph."""
+        assert name not in self._names, name
+        self._names.add(name)
+        node = helper.make_node("Identity", [value.name], [name], name=self.unique(f"{name}_output"))
+        self.nodes.append(node)
+        self._outputs.append(value_info(name, spec))
+
+    def model(self) -> onnx.ModelProto:
+        graph = helper.make_graph(self.nodes, "stage", self._inputs, self._outputs, self.initializers)
+        return helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=IR_VERSION, producer_name="gepipe"
+        )
+
+
+def value_info(name: str, spec: TensorSpec) -> onnx.ValueInfoProto:
+    """One tensor with its batch axis; named and graded dims stay names."""
+    if spec.dtype == "bytes":
+        raise SpecError(f"{name}: {spec}: bytes cannot enter a graph", fix="decode or tokenize them on the host")
+    dims = [dim if isinstance(dim, int) else dim.limit if hasattr(dim, "limit") else str(dim) for dim in spec.shape]
+    element = helper.np_dtype_to_tensor_dtype(spec.numpy)
+    return helper.make_tensor_value_info(name, element, [BATCH, *dims])

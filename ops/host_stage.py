@@ -1,0 +1,173 @@
+"""Runs a host stage: its ops, in order, on one sample. The same code in a Session and in Triton."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .errors import GepipeError, OpError
+from .op import Op
+from .spec import Array, Counted, TensorSpec
+
+
+@dataclass(frozen=True)
+class Step:
+    """One node: which values it reads, which it makes, and where the user declared it.
+
+    inputs are keys by the op's own input order; outputs maps a key to (the op's name for it, its spec).
+    """
+
+    name: str
+    op: Op[Any]
+    inputs: tuple[str, ...]
+    outputs: tuple[tuple[str, str, TensorSpec], ...]
+    where: str
+
+    @property
+    def place(self) -> str:
+        return f"node '{self.name}' ({type(self.op).__name__}, {self.where})"
+
+
+class HostStage:
+    """The steps of one stage, ready to run.
+
+    keep: the keys that are wanted after the stage; every other value is dropped after its last use, so that a decoded
+    picture does not outlive its resize.
+    """
+
+    def __init__(self, steps: Sequence[Step], keep: frozenset[str]) -> None:
+        self.steps = tuple(steps)
+        self._runners = tuple(_Runner(step) for step in steps)
+        last_use: dict[str, int] = {}
+        for index, step in enumerate(steps):
+            for key in (*step.inputs, *(output[0] for output in step.outputs)):
+                last_use[key] = index
+        self._drop = tuple(
+            tuple(key for key, last in last_use.items() if last == index and key not in keep)
+            for index in range(len(self.steps))
+        )
+
+    def run(self, values: dict[str, Any], out: Mapping[str, Array]) -> int:
+        """Add what the steps make to `values` (of one sample); the bytes that had to be copied.
+
+        out: for a key, the array that must hold it: the op writes there, or its result is copied there.
+        Errors: OpError, or the op's own GepipeError, with the node named.
+        """
+        copied = 0
+        for runner, drop in zip(self._runners, self._drop):
+            copied += runner.run(values, out)
+            for key in drop:
+                values.pop(key, None)
+        return copied
+
+
+class _Runner:
+    """A step with all that does not change from sample to sample looked up."""
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+        self.run_op = step.op.run
+        parameters = inspect.signature(step.op.run).parameters
+        self.takes_out = "out" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        self.single = step.op.output_names == ("",)
+        self.checks = tuple(_Check(key, output, spec) for key, output, spec in step.outputs)
+
+    def run(self, values: dict[str, Any], out: Mapping[str, Array]) -> int:
+        step = self.step
+        arrays = [values[key] for key in step.inputs]
+        targets = {check.output: out[check.key] for check in self.checks if check.key in out}
+        try:
+            if not targets or not self.takes_out:
+                result = self.run_op(*arrays)
+            else:
+                result = self.run_op(*arrays, out=targets[""] if self.single else targets)
+        except GepipeError as error:
+            raise error.at(step.place)  # noqa: B904  # the very same error, placed
+        except Exception as error:
+            raise OpError(
+                f"{type(error).__name__}: {error}",
+                fix="look at the cause; the op or its input is at fault",
+                where=step.place,
+            ) from error
+        results = (result,) if self.single else result
+        if len(results) != len(self.checks):
+            raise OpError(
+                f"returned {len(results)} outputs, declared {len(self.checks)}",
+                fix="return what infer says",
+                where=step.place,
+            )
+        copied = 0
+        for check, value in zip(self.checks, results):
+            fault = check.fault(value)
+            if fault:
+                raise OpError(fault, fix="make infer and run of this op agree", where=step.place)
+            target = targets.get(check.output)
+            if target is not None and not same_memory(value, target):
+                if target.shape != value.shape:
+                    raise OpError(f"made {value.shape}, the buffer row is {target.shape}", where=step.place)
+                np.copyto(target, value, casting="no")
+                copied += target.nbytes
+                value = target
+            values[check.key] = value
+        return copied
+
+
+class _Check:
+    """Whether a result is what infer promised."""
+
+    def __init__(self, key: str, output: str, spec: TensorSpec) -> None:
+        self.key = key
+        self.output = output
+        self.spec = spec
+        self.dtype = spec.numpy
+        self.shape = spec.shape if all(isinstance(dim, int) for dim in spec.shape) else None
+
+    def fault(self, value: Any) -> str:
+        spec = self.spec
+        if not spec.shape:
+            return "" if isinstance(value, bytes) else f"{self.what}{spec} is a {type(value).__name__}, not bytes"
+        if not isinstance(value, np.ndarray):
+            return f"{self.what}{spec} is a {type(value).__name__}, not an array"
+        if value.dtype == self.dtype and (
+            value.shape == self.shape or (self.shape is None and fits(value.shape, spec))
+        ):
+            return ""
+        return f"{self.what}declared {spec}, made {value.dtype}{list(value.shape)}"
+
+    @property
+    def what(self) -> str:
+        return f"output {self.output}: " if self.output else ""
+
+
+def fits(shape: tuple[int, ...], spec: TensorSpec) -> bool:
+    """Whether a sample of this shape is one that the spec allows; a name is any size, alike everywhere."""
+    if len(shape) != spec.rank:
+        return False
+    named: dict[str, int] = {}
+    for size, dim in zip(shape, spec.shape):
+        if isinstance(dim, int):
+            if size != dim:
+                return False
+        elif isinstance(dim, Counted):
+            if size > dim.limit:
+                return False
+        elif isinstance(dim, str) and named.setdefault(dim, size) != size:
+            return False
+    graded = tuple(
+        (size, dim.values) for size, dim in zip(shape, spec.shape) if not isinstance(dim, (int, str, Counted))
+    )
+    return not graded or any(all(size == values[gear] for size, values in graded) for gear in range(len(graded[0][1])))
+
+
+def same_memory(a: Array, b: Array) -> bool:
+    """Whether two arrays are one: address, shape, strides and dtype."""
+    return a is b or (
+        a.__array_interface__["data"][0] == b.__array_interface__["data"][0]
+        and a.shape == b.shape
+        and a.strides == b.strides
+        and a.dtype == b.dtype
+    )

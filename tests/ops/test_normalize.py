@@ -1,0 +1,28 @@
+import numpy as np
+import pytest
+from expecting import Expect
+
+from ops import Normalize, SpecError, TensorSpec
+
+
+def test_normalize_matches_the_float64_formula_and_its_onnx_form(expect: Expect) -> None:
+    image = np.arange(24, dtype=np.uint8).reshape(2, 4, 3) * 10
+    mean, std = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
+    want = ((image / 255 - mean) / std).transpose(2, 0, 1).astype(np.float32)
+    expect(Normalize(mean=mean, std=std), image, want=want, rtol=1e-6, atol=1e-6)
+
+
+def test_normalize_of_0_1_is_a_scale_only(expect: Expect) -> None:
+    image = np.arange(256, dtype=np.uint8).reshape(16, 16, 1)
+    expect(Normalize(mean=(0,), std=(1,)), image, want=(image / 255).transpose(2, 0, 1).astype(np.float32), rtol=1e-6)
+
+
+def test_channel_count_against_mean_is_refused_with_both_values() -> None:
+    with pytest.raises(SpecError, match=r"uint8\[4,4,3\]: image has 3 channels but mean has 1 value") as error:
+        Normalize(mean=(0,), std=(1, 1, 1)).infer(TensorSpec("uint8", (4, 4, 3)))
+    assert "one mean and one std per channel" in error.value.fix
+
+
+def test_a_std_of_0_is_refused() -> None:
+    with pytest.raises(SpecError, match="holds a 0"):
+        Normalize(mean=(0,), std=(0,)).infer(TensorSpec("uint8", (4, 4, 1)))
