@@ -15,10 +15,14 @@ IR_VERSION = 8
 
 
 class GraphValue:
-    """A named tensor of the graph under construction."""
+    """A named tensor of the graph under construction.
 
-    def __init__(self, name: str, spec: TensorSpec | None = None) -> None:
+    same_for_all: it has a leading axis of 1 in place of the batch, being made of constants only.
+    """
+
+    def __init__(self, name: str, spec: TensorSpec | None = None, *, same_for_all: bool = False) -> None:
         self.name = name
+        self.same_for_all = same_for_all
         self._spec = spec
 
     @property
@@ -38,6 +42,7 @@ class GraphBuilder:
         self.prefix = ""
         self.nodes: list[onnx.NodeProto] = []
         self.initializers: list[onnx.TensorProto] = []
+        self.domains: dict[str, int] = {}  # of operators that are not ONNX's own
         self._names: set[str] = set()
         self._inputs: list[onnx.ValueInfoProto] = []
         self._outputs: list[onnx.ValueInfoProto] = []
@@ -51,9 +56,13 @@ class GraphBuilder:
         self._names.add(candidate)
         return candidate
 
-    def input(self, name: str, spec: TensorSpec) -> GraphValue:
+    def reserve(self, name: str) -> None:
+        """Keep a name that the graph has outside from being taken inside."""
         assert name not in self._names, name
         self._names.add(name)
+
+    def input(self, name: str, spec: TensorSpec) -> GraphValue:
+        self.reserve(name)
         self._inputs.append(value_info(name, spec))
         return GraphValue(name, spec)
 
@@ -64,24 +73,36 @@ class GraphBuilder:
         self.nodes.append(helper.make_node(op_type, names, [output], name=name, **attributes))
         return GraphValue(output)
 
-    def constant(self, array: Array, spec: TensorSpec | None = None) -> GraphValue:
+    def constant(self, array: Array) -> GraphValue:
         name = self.unique(f"{self.prefix}constant")
         self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
-        return GraphValue(name, spec)
+        return GraphValue(name)
+
+    def same_for_all(self, array: Array) -> GraphValue:
+        """What every sample of the batch is given: one sample, without a batch axis."""
+        return GraphValue(self.constant(array[None]).name, TensorSpec(array.dtype, array.shape), same_for_all=True)
+
+    def batched(self, value: GraphValue) -> GraphValue:
+        """The value with one row for each sample: one that is the same for all is expanded."""
+        if not value.same_for_all:
+            return value
+        rank = value.spec.rank
+        first = self.op("Gather", self.op("Shape", self._inputs[0]), self.constant(np.array([0], np.int64)))
+        shape = self.op("Concat", first, self.constant(np.ones(rank, np.int64)), axis=0)
+        return GraphValue(self.op("Expand", value, shape).name, value.spec)
 
     def output(self, name: str, value: Any, spec: TensorSpec) -> None:
-        """Give a value the name it has outside the graph."""
-        assert name not in self._names, name
-        self._names.add(name)
+        """Give a value the name it has outside the graph; one that is not reserved yet."""
+        if name not in self._names:
+            self.reserve(name)
         node = helper.make_node("Identity", [value.name], [name], name=self.unique(f"{name}_output"))
         self.nodes.append(node)
         self._outputs.append(value_info(name, spec))
 
     def model(self) -> onnx.ModelProto:
         graph = helper.make_graph(self.nodes, "stage", self._inputs, self._outputs, self.initializers)
-        return helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=IR_VERSION, producer_name="gepipe"
-        )
+        opsets = [helper.make_opsetid(domain, version) for domain, version in {"": self.opset, **self.domains}.items()]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="gepipe")
 
 
 def value_info(name: str, spec: TensorSpec) -> onnx.ValueInfoProto:

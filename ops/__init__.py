@@ -1,6 +1,8 @@
 """The vocabulary (specs, ops, edges, errors) and the ops. Needs numpy and cv2, nothing else."""
 
 from .asset import Asset
+from .cast import Cast
+from .center_crop import CenterCrop
 from .errors import (
     BuildError,
     DeclarationError,
@@ -14,18 +16,31 @@ from .errors import (
     SpecError,
     ValidationError,
 )
+from .l2_normalize import L2Normalize
+from .letterbox import Letterbox
+from .nms import NMS
 from .normalize import Normalize
 from .op import Builder, Edge, Op, Value
+from .pad import Pad
+from .resize import Resize
+from .similarity import Similarity
+from .softmax import Softmax
 from .spec import ENCODED_IMAGE, TEXT, Array, Counted, Graded, TensorSpec
+from .tokenize import Tokenize
+from .top_k import TopK
 from .where import Where
+from .yolo_boxes import YoloBoxes
 
 __all__ = [
     "ENCODED_IMAGE",
+    "NMS",
     "TEXT",
     "Array",
     "Asset",
     "BuildError",
     "Builder",
+    "Cast",
+    "CenterCrop",
     "Counted",
     "DeclarationError",
     "DecodeError",
@@ -34,14 +49,23 @@ __all__ = [
     "Finding",
     "GepipeError",
     "Graded",
+    "L2Normalize",
+    "Letterbox",
     "ModelError",
     "Normalize",
     "Op",
     "OpError",
+    "Pad",
+    "Resize",
     "SampleError",
+    "Similarity",
+    "Softmax",
     "SpecError",
     "TensorSpec",
+    "Tokenize",
+    "TopK",
     "ValidationError",
     "Value",
     "Where",
+    "YoloBoxes",
 ]

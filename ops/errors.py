@@ -46,12 +46,14 @@ class DeclarationError(GepipeError):
 class SpecError(GepipeError):
     """Specs or attributes that do not fit together.
 
-    input: the name of the input at fault, where it is one.
+    input: the name of the input at fault, where it is one. rule: the rule it breaks, where it is not simply that an
+    input's dims (G12) or the op's attributes (G13) do not fit.
     """
 
-    def __init__(self, message: str, *, fix: str = "", where: str = "", input: str = "") -> None:
+    def __init__(self, message: str, *, fix: str = "", where: str = "", input: str = "", rule: str = "") -> None:
         super().__init__(message, fix=fix, where=where)
         self.input = input
+        self.rule = rule
 
 
 class SampleError(GepipeError):

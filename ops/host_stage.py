@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,9 @@ class Step:
         return f"node '{self.name}' ({type(self.op).__name__}, {self.where})"
 
 
+OnGear = Callable[[Step, int], None]
+
+
 class HostStage:
     """The steps of one stage, ready to run.
 
@@ -51,15 +54,16 @@ class HostStage:
             for index in range(len(self.steps))
         )
 
-    def run(self, values: dict[str, Any], out: Mapping[str, Array]) -> int:
+    def run(self, values: dict[str, Any], out: Mapping[str, Array], on_gear: OnGear | None = None) -> int:
         """Add what the steps make to `values` (of one sample); the bytes that had to be copied.
 
         out: for a key, the array that must hold it: the op writes there, or its result is copied there.
+        on_gear: told the size gear that a step is about to emit, in time to put the right row into `out`.
         Errors: OpError, or the op's own GepipeError, with the node named.
         """
         copied = 0
         for runner, drop in zip(self._runners, self._drop):
-            copied += runner.run(values, out)
+            copied += runner.run(values, out, on_gear)
             for key in drop:
                 values.pop(key, None)
         return copied
@@ -73,14 +77,17 @@ class _Runner:
         self.run_op = step.op.run
         parameters = inspect.signature(step.op.run).parameters
         self.takes_out = "out" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        self.gear = getattr(step.op, "gear", None)
         self.single = step.op.output_names == ("",)
         self.checks = tuple(_Check(key, output, spec) for key, output, spec in step.outputs)
 
-    def run(self, values: dict[str, Any], out: Mapping[str, Array]) -> int:
+    def run(self, values: dict[str, Any], out: Mapping[str, Array], on_gear: OnGear | None) -> int:
         step = self.step
         arrays = [values[key] for key in step.inputs]
-        targets = {check.output: out[check.key] for check in self.checks if check.key in out}
         try:
+            if self.gear is not None and on_gear is not None:
+                on_gear(step, self.gear(*arrays))
+            targets = {check.output: out[check.key] for check in self.checks if check.key in out}
             if not targets or not self.takes_out:
                 result = self.run_op(*arrays)
             else:

@@ -77,6 +77,8 @@ class Op(Generic[R]):
     run(*arrays, out=None) -> array or tuple    one sample; `out` is an array for one output, a mapping with
                                                 any subset for several; returns what it wrote
     lower(g, *values) -> value or tuple         with a leading batch axis; an op without it stays on the host
+    gear(*arrays) -> int                        only of an op that emits Graded dims: the index of the size that run
+                                                will take for these arrays, so that it can be handed the right `out`
 
     `Op[Edge]` has one output; `Op[SomeNamedTuple]` has the outputs that the NamedTuple names. The inputs are the
     parameters of `infer`. A user's own op works like a built-in one.

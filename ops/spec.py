@@ -173,12 +173,45 @@ def require(spec: TensorSpec, input: str, *, dtype: Sequence[str] = (), rank: in
     if dtype and spec.dtype not in dtype:
         want = " or ".join(dtype)
         raise SpecError(
-            f"{spec}: dtype is {spec.dtype}, wanted {want}", fix=fix or f"convert it to {want}", input=input
+            f"{spec}: dtype is {spec.dtype}, wanted {want}",
+            fix=fix or f"convert it to {want}",
+            input=input,
+            rule="G10",
         )
     if rank is not None and spec.rank != rank:
         raise SpecError(
-            f"{spec}: rank is {spec.rank}, wanted {rank}", fix=fix or f"give a tensor of rank {rank}", input=input
+            f"{spec}: rank is {spec.rank}, wanted {rank}",
+            fix=fix or f"give a tensor of rank {rank}",
+            input=input,
+            rule="G11",
         )
+
+
+def require_axis(spec: TensorSpec, input: str, axis: int) -> None:
+    """Refuse an axis that the sample does not have; the batch is not counted.
+
+    Errors: SpecError with both values; `input` is the op's own name for it.
+    """
+    if not -spec.rank <= axis < spec.rank:
+        raise SpecError(
+            f"{spec}: axis is {axis}, rank is {spec.rank}",
+            fix=f"use {-spec.rank} to {spec.rank - 1}: the axes of one sample, without the batch",
+            input=input,
+        )
+
+
+def may_agree(a: Dim, b: Dim) -> bool:
+    """Whether two dims can be the same size; a name can be any."""
+    return a == b or isinstance(a, str) or isinstance(b, str)
+
+
+def require_whole(name: str, value: Any, *, least: int = 1) -> None:
+    """Refuse an attribute that is not a whole number of at least `least`.
+
+    Errors: SpecError with the attribute's name and value.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise SpecError(f"{name} is {value!r}", fix=f"give {name} a whole number of at least {least}")
 
 
 ENCODED_IMAGE = TensorSpec("bytes", ())

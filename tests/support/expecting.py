@@ -66,7 +66,7 @@ def expect(op: Op[Any], *arrays: Any, want: Any = None, atol: float = 0, rtol: f
             assert copied == 0, f"output {index} was not written in place"
             assert same_memory(values[f"out{index}"], block[1])
             assert block[1].tobytes() == result.tobytes()
-            assert (block[[0, 2]] == 77).all(), "run wrote beside its row"
+            assert (block[[0, 2]] == block.dtype.type(77)).all(), "run wrote beside its row"
 
     assert op_from_json(json.loads(json.dumps(op_to_json(op, "/"))), "/") == op
 

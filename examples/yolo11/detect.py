@@ -1,0 +1,60 @@
+"""Find what is on a picture with YOLO11, print it and draw it.
+
+python examples/yolo11/detect.py [PICTURE]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import cv2
+from graph import model, pipeline
+
+import ops
+
+HERE = Path(__file__).resolve().parent
+PHOTO = HERE / "weights" / "bus.jpg"
+OUT = HERE / "out"
+
+
+def detect(data: bytes) -> dict[str, Any]:
+    """boxes float32[k,4] in pixels of the picture, scores float32[k], classes int32[k]."""
+    plan = pipeline.compile(gears=(1,))
+    with plan.session() as session:
+        return session.run(image=data)
+
+
+def draw(data: bytes, boxes: ops.Array, titles: list[str]) -> ops.Array:
+    """The picture, as the pipeline saw it, with its boxes: uint8[H,W,3], BGR."""
+    picture = ops.DecodeImage(color="BGR").run(data)
+    thickness = max(round(min(picture.shape[:2]) / 300), 1)
+    for box, title in zip(boxes, titles):
+        left, top, right, bottom = (round(float(value)) for value in box)
+        cv2.rectangle(picture, (left, top), (right, bottom), (0, 160, 255), thickness)
+        corner = (max(left, 0) + thickness, max(top, 0) + 12 * thickness)
+        for colour, width in (((0, 0, 0), 3 * thickness), ((255, 255, 255), thickness)):  # white on a dark rim
+            cv2.putText(picture, title, corner, cv2.FONT_HERSHEY_SIMPLEX, 0.4 * thickness, colour, width, cv2.LINE_AA)
+    return picture
+
+
+def main() -> None:
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else PHOTO
+    try:
+        data = path.read_bytes()
+        found = detect(data)
+    except (OSError, ops.GepipeError) as error:
+        sys.exit(str(error))
+    labels = [model.labels[number] for number in found["classes"]]
+    for label, score, box in zip(labels, found["scores"], found["boxes"]):
+        print(f"{label:12} {score:.3f}  [{', '.join(f'{value:.1f}' for value in box)}]")
+    OUT.mkdir(exist_ok=True)
+    target = OUT / f"{path.stem}.png"
+    titles = [f"{label} {score:.2f}" for label, score in zip(labels, found["scores"])]
+    cv2.imwrite(str(target), draw(data, found["boxes"], titles))
+    print(f"drawn in {target}")
+
+
+if __name__ == "__main__":
+    main()

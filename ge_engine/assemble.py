@@ -1,0 +1,89 @@
+"""Assemble: the steps of a stage, lowered into one graph with a symbolic batch."""
+
+from __future__ import annotations
+
+import onnx
+
+from ops import BuildError, Finding, GepipeError
+from ops.host_stage import Step
+
+from .builder import GraphBuilder, GraphValue
+from .model import Model
+from .opset import stage_opset
+from .stage import StageGraph
+
+
+def assemble(stage: StageGraph) -> tuple[onnx.ModelProto, list[Finding]]:
+    """The whole stage as one graph, and what had to be done to its models.
+
+    Errors: BuildError, placed at the step that cannot be lowered.
+    """
+    models = [(step, step.op) for step in stage.steps if isinstance(step.op, Model)]
+    opset = stage_opset([model.opset for _, model in models], with_ops=len(models) < len(stage.steps))
+    g = GraphBuilder(opset)
+    values: dict[str, GraphValue] = {key: g.input(key, spec) for key, spec in stage.inputs}
+    for key, array in stage.constants.items():
+        values[key] = g.same_for_all(array)
+    for key, _ in stage.outputs:
+        g.reserve(key)
+    for step in stage.steps:
+        _lower(g, step, values)
+    for key, spec in stage.outputs:
+        g.output(key, g.batched(values[key]), spec)
+    return g.model(), [note for step, model in models for note in _notes(step, model, opset)]
+
+
+def _lower(g: GraphBuilder, step: Step, values: dict[str, GraphValue]) -> None:
+    g.prefix = f"{step.name}/"
+    inputs = [values[key] for key in step.inputs]
+    constant = all(value.same_for_all for value in inputs) and not isinstance(step.op, Model)
+    try:
+        results = step.op.lower(g, *inputs)  # type: ignore[attr-defined]  # a device step can be lowered
+    except GepipeError as error:
+        raise error.at(step.place)  # noqa: B904  # the very same error, placed
+    except Exception as error:
+        raise BuildError(
+            f"lower failed: {type(error).__name__}: {error}",
+            fix="look at the cause; the op is at fault",
+            where=step.place,
+        ) from error
+    named = dict(zip(step.op.output_names, results if isinstance(results, tuple) else (results,)))
+    for key, output, spec in step.outputs:
+        values[key] = GraphValue(named[output].name, spec, same_for_all=constant)
+
+
+def _notes(step: Step, model: Model, opset: int) -> list[Finding]:
+    notes = []
+    if model.opset not in (0, opset):
+        notes.append(
+            Finding(
+                "G53",
+                "advice",
+                step.where,
+                f"model '{model.model_name}' has opset {model.opset}; it was converted to {opset}",
+                f"export it at opset {opset}, so that nothing needs converting",
+            )
+        )
+    if model.fixed_batch is not None:
+        notes.append(
+            Finding(
+                "G52",
+                "advice",
+                step.where,
+                f"model '{model.model_name}' fixes its batch to {model.fixed_batch}: every run takes that many samples",
+                "export it with a dynamic batch axis",
+            )
+        )
+    foreign = sorted({f"{node.domain}:{node.op_type}" for node in model.skeleton.model.graph.node if node.domain})
+    foreign = [name for name in foreign if not name.startswith("ai.onnx:")]
+    if foreign:
+        notes.append(
+            Finding(
+                "G54",
+                "advice",
+                step.where,
+                f"model '{model.model_name}' uses operators that are not ONNX's own: {', '.join(foreign[:5])}",
+                "it runs on the CPU; export it with standard operators for an NPU",
+            )
+        )
+    return notes

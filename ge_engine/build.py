@@ -1,0 +1,188 @@
+"""Build: a stage and its gears become static graphs, one ONNX file for each, with one file of weights."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+import onnx
+
+from ops import BuildError, Finding
+from ops.spec import canonical_dtype
+
+from . import runtime
+from .assemble import assemble
+from .builder import BATCH
+from .dynamic import Chain, dynamic_chains, values_of
+from .fold import folded, folded_for_any_batch
+from .gears import Gear, Gears
+from .row_independence import ROWS, mixing_node
+from .shapes import set_shape, shape_of
+from .stage import BuiltStage, StageGraph, StaticGraph, Tensors
+from .verify import deviation
+from .weights import WeightFile
+
+__all__ = ["BuiltStage", "Progress", "StageGraph", "StaticGraph", "build"]
+
+Progress = Callable[[str, int, int], None]
+Dims = tuple[tuple[str, int], ...]
+
+
+def build(stage: StageGraph, gears: Gears, folder: Path, progress: Progress | None = None) -> BuiltStage:
+    """Make the static graphs of a stage in `folder`, and check them against each other.
+
+    progress: called with what is being done, how much is done, and of how much.
+    Errors: BuildError when a graph cannot be made; ModelError when a model's file cannot be used.
+    """
+    return _Build(stage, gears, Path(folder), progress or (lambda what, done, total: None)).run()
+
+
+class _Build:
+    def __init__(self, stage: StageGraph, gears: Gears, folder: Path, progress: Progress) -> None:
+        self.stage = stage
+        self.gears = gears
+        self.folder = folder
+        self.progress = progress
+        self.file = re.sub(r"[^\w.-]", "_", stage.name) or "stage"
+        self.where = stage.steps[0].where
+        self.findings: list[Finding] = []
+        self.dynamic: dict[str, Chain] = {}
+
+    def run(self) -> BuiltStage:
+        fixed = self._fixed_batch()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        model, notes = assemble(self.stage)
+        self.findings += notes
+        static: dict[Gear, StaticGraph] = {}
+        shared: dict[Dims, str] = {}
+        total = len(self.gears) + 1
+        with WeightFile(self.folder / f"{self.file}.weights") as weights:
+            for done, gear in enumerate(self.gears):
+                self.progress(f"{self.stage.name}: gear {gear}", done, total)
+                static[gear] = self._static(model, gear, weights)
+            for gear in {gear.dims: gear for gear in self.gears}.values() if fixed is None else ():
+                path = self._shared(model, gear, weights)
+                if path:
+                    shared[gear.dims] = path
+        self.progress(f"{self.stage.name}: checking", total - 1, total)
+        shared_deviation = deviation(static, shared)
+        mixing = self._mixing(static, shared)
+        self.progress(f"{self.stage.name}: built", total, total)
+        self._note(shared_deviation, mixing)
+        return BuiltStage(
+            self.stage,
+            self.gears,
+            static,
+            shared,
+            shared_deviation,
+            mixing,
+            tuple(self.dynamic.items()),
+            tuple(self.findings),
+        )
+
+    def _fixed_batch(self) -> int | None:
+        fixed = self.stage.fixed_batch
+        if fixed is not None and self.gears.batches != (fixed,):
+            raise BuildError(
+                f"stage '{self.stage.name}' has a model that takes {fixed} samples only; the gears are "
+                f"{', '.join(map(str, self.gears.batches))}",
+                fix=f"use gears=({fixed},), or export the model with a dynamic batch",
+                where=self.where,
+            )
+        return fixed
+
+    def _static(self, model: onnx.ModelProto, gear: Gear, weights: WeightFile) -> StaticGraph:
+        graph = folded(model, {key: gear.shape(spec) for key, spec in self.stage.inputs})
+        try:
+            values = values_of(graph)
+        except Exception as error:  # onnx has no family of exceptions
+            raise BuildError(
+                f"stage '{self.stage.name}' does not fit together at gear {gear}: {runtime.first_line(error)}",
+                fix="use sizes that its models were made for",
+                where=self.where,
+            ) from error
+        for name, chain in dynamic_chains(graph, values).items():
+            self.dynamic.setdefault(name, chain)
+        _declare(graph.graph, values)
+        path = self._write(graph, str(gear), weights)
+        return StaticGraph(gear, path, _tensors(graph.graph.input), _tensors(graph.graph.output))
+
+    def _shared(self, model: onnx.ModelProto, gear: Gear, weights: WeightFile) -> str | None:
+        """A graph that serves every batch size; None (and a finding) where there is none."""
+        samples = {key: gear.shape(spec)[1:] for key, spec in self.stage.inputs}
+        try:
+            graph = folded_for_any_batch(model, samples)
+            values = values_of(graph)
+        except Exception as error:  # neither onnx nor ONNX Runtime has a family of exceptions
+            self._find(
+                "G55",
+                f"no graph serves every batch size: {runtime.first_line(error)}",
+                "each gear has its own graph, which takes more memory; export the model with a dynamic batch",
+            )
+            return None
+        for value in graph.graph.output:
+            value.CopyFrom(values[value.name])
+            set_shape(value, (BATCH, *(shape_of(value) or ())[1:]))
+        name = "x".join(str(size) for _, size in gear.dims)
+        return self._write(graph, f"any_{name}" if name else "any", weights)
+
+    def _write(self, graph: onnx.ModelProto, name: str, weights: WeightFile) -> str:
+        weights.take(graph)
+        weights.flush()
+        path = self.folder / f"{self.file}_{name}.onnx"
+        path.write_bytes(graph.SerializeToString())
+        return str(path)
+
+    def _mixing(self, static: dict[Gear, StaticGraph], shared: dict[Dims, str]) -> str | None:
+        gear, graph = max(static.items(), key=lambda item: item[0].batch)
+        if gear.dims not in shared:
+            return mixing_node(graph.path, graph.inputs)
+        tensors = tuple((name, dtype, (ROWS, *shape[1:])) for name, dtype, shape in graph.inputs)
+        return mixing_node(shared[gear.dims], tensors)
+
+    def _note(self, shared_deviation: float | None, mixing: str | None) -> None:
+        if mixing is not None:
+            self._find(
+                "G50",
+                f"node '{mixing}' makes the samples of a batch depend on each other: there is no padding, no merging",
+                "use a model that treats samples alone, or gears=(1,)",
+            )
+        causes = {chain[0]: (name, chain) for name, chain in reversed(self.dynamic.items())}
+        for cause, (name, chain) in causes.items():
+            self._find(
+                "G51",
+                f"the shape of '{name}' depends on data, from node '{cause}' on ({len(chain)} nodes)",
+                "it runs on the CPU; for an NPU cut the model before that node and do the rest on the host",
+            )
+        if shared_deviation:
+            self._find(
+                "G56",
+                f"the static graphs differ from the shared graph by up to {shared_deviation:.1e}",
+                "nothing, where that is small enough; else run each gear's own graph",
+            )
+
+    def _find(self, rule: str, message: str, fix: str) -> None:
+        self.findings.append(Finding(rule, "advice", self.where, f"stage '{self.stage.name}': {message}", fix))
+
+
+def _declare(graph: onnx.GraphProto, values: Mapping[str, onnx.ValueInfoProto]) -> None:
+    """Write the shape of every tensor into the graph."""
+    outputs = {value.name for value in graph.output}
+    for value in graph.output:
+        value.CopyFrom(values[value.name])
+    for name in (name for node in graph.node for name in node.output if name and name not in outputs):
+        if shape_of(values[name]) is not None:
+            graph.value_info.append(values[name])
+
+
+def _tensors(values: Iterable[onnx.ValueInfoProto]) -> Tensors:
+    """Name, dtype and whole shape; -1 for what the data decides."""
+    return tuple(
+        (
+            value.name,
+            canonical_dtype(value.type.tensor_type.elem_type),
+            tuple(dim if isinstance(dim, int) else -1 for dim in shape_of(value) or ()),
+        )
+        for value in values
+    )

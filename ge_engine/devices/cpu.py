@@ -1,0 +1,139 @@
+"""The CPU, through ONNX Runtime, on the host's own buffers: nothing is copied."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import onnxruntime
+
+from ops import Array, DeviceError
+
+from ..buffer import Buffer
+from ..build import BuiltStage
+from ..gears import Gear
+from .base import Stream
+
+
+def usable_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def session_options(threads: int) -> Any:
+    """ONNX Runtime's options for graphs that share a machine with others.
+
+    Spinning threads of several sessions slow each other threefold, and a memory pattern for each shape doubles memory.
+    """
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.enable_mem_pattern = False
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return options
+
+
+class CpuStream:
+    """A graph runs on the thread that enqueues it, so there is nothing to wait for."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+    def synchronize(self) -> None:
+        return
+
+
+class CpuDevice:
+    """ONNX Runtime on this machine's cores.
+
+    threads: for each stream; by default the cores are divided among the streams.
+    """
+
+    name = "cpu"
+    pads = False
+
+    def __init__(self, threads: int | None = None, streams: int = 1) -> None:
+        self.threads = threads or max(1, usable_cores() // streams)
+
+    def stream(self, index: int) -> CpuStream:
+        return CpuStream(index)
+
+    def load(self, stage: BuiltStage, slots: int, rows: int) -> CpuProgram:
+        return CpuProgram(stage, slots, rows, self.threads)
+
+    def close(self) -> None:
+        return
+
+
+class CpuProgram:
+    """A stage on the CPU: one session for all batch sizes where that gives the same answer, else one for each gear."""
+
+    def __init__(self, stage: BuiltStage, slots: int, rows: int, threads: int) -> None:
+        self.stage = stage
+        self.rows = rows
+        paths = {Gear(0, dims): path for dims, path in stage.shared.items()} or {
+            gear: static.path for gear, static in stage.static.items()
+        }
+        self._sessions = {gear: _open(path, threads) for gear, path in paths.items()}
+        self._buffers: dict[tuple[int, Any], tuple[Buffer, Buffer]] = {}
+        self._bindings: dict[tuple[int, Gear], tuple[Any, Any]] = {}
+        self._slots = slots
+
+    def inputs(self, slot: int, gear: Gear) -> Buffer:
+        return self._pair(slot, gear)[0]
+
+    def outputs(self, slot: int, gear: Gear) -> Buffer:
+        return self._pair(slot, gear)[1]
+
+    def enqueue(self, slot: int, gear: Gear, stream: Stream) -> None:
+        session, binding = self._bindings.get((slot, gear)) or self._bind(slot, gear)
+        try:
+            session.run_with_iobinding(binding)
+        except Exception as error:
+            raise DeviceError(str(error), fix="the runtime refused the run; look at its text") from error
+
+    def close(self) -> None:
+        self._bindings.clear()
+        self._sessions.clear()
+        self._buffers.clear()
+
+    def _pair(self, slot: int, gear: Gear) -> tuple[Buffer, Buffer]:
+        pair = self._buffers.get((slot, gear.dims))
+        if pair is None:
+            assert slot < self._slots, (slot, self._slots)
+            full = gear.with_batch(self.rows)
+            pair = (Buffer(self.stage.graph.inputs, full), Buffer(self.stage.graph.outputs, full))
+            self._buffers[slot, gear.dims] = pair
+        return pair
+
+    def _bind(self, slot: int, gear: Gear) -> tuple[Any, Any]:
+        session = self._sessions.get(Gear(0, gear.dims)) or self._sessions.get(gear)
+        if session is None:
+            raise DeviceError(f"there is no graph for {gear}", fix=f"use one of {', '.join(map(str, self._sessions))}")
+        inputs, outputs = self._pair(slot, gear)
+        binding = session.io_binding()
+        # An input that no node of the folded graph reads is gone from the session.
+        names = {value.name for value in session.get_inputs()}
+        for name, array in inputs.arrays.items():
+            if name in names:
+                binding.bind_input(name, "cpu", 0, array.dtype, (gear.batch, *array.shape[1:]), _address(array))
+        for name, array in outputs.arrays.items():
+            binding.bind_output(name, "cpu", 0, array.dtype, (gear.batch, *array.shape[1:]), _address(array))
+        self._bindings[slot, gear] = (session, binding)
+        return session, binding
+
+
+def _open(path: str, threads: int) -> Any:
+    try:
+        return onnxruntime.InferenceSession(path, session_options(threads), providers=["CPUExecutionProvider"])
+    except Exception as error:
+        raise DeviceError(f"{path}: {error}", fix="the runtime cannot load this graph; look at its text") from error
+
+
+def _address(array: Array) -> int:
+    address: int = array.__array_interface__["data"][0]
+    assert array.flags.c_contiguous
+    assert array.dtype != np.dtype(object)
+    return address

@@ -1,0 +1,141 @@
+"""Gears: the grades of a graded static graph, and which one a batch runs in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ops import Graded, SpecError, TensorSpec
+
+
+@dataclass(frozen=True)
+class Gear:
+    """One grade: a batch size, and the size that named dims have (empty where the model has batch gears).
+
+    >>> str(Gear(4)), str(Gear(1, (("H", 640), ("W", 480))))
+    ('4', '640x480')
+    """
+
+    batch: int
+    dims: tuple[tuple[str, int], ...] = ()
+
+    def shape(self, spec: TensorSpec) -> tuple[int, ...]:
+        """The whole shape of a tensor in this gear, batch axis first."""
+        sizes = dict(self.dims)
+        rest = (sizes[dim.name] if isinstance(dim, Graded) else dim for dim in spec.shape)
+        return (self.batch, *(dim if isinstance(dim, int) else dim.limit for dim in rest))  # type: ignore[union-attr]
+
+    def with_batch(self, batch: int) -> Gear:
+        return Gear(batch, self.dims)
+
+    def __str__(self) -> str:
+        return "x".join(str(value) for _, value in self.dims) if self.dims else str(self.batch)
+
+
+@dataclass(frozen=True)
+class Gears:
+    """Batch sizes in ascending order, or sizes (every one of them with batch 1).
+
+    Errors: SpecError for anything but distinct whole numbers of at least 1.
+
+    >>> [str(gear) for gear in Gears.of_batches((4, 1))]
+    ['1', '4']
+    >>> [str(gear) for gear in Gears.parse("224,224;336,336")]
+    ['224x224', '336x336']
+    """
+
+    batches: tuple[int, ...]
+    sizes: tuple[tuple[tuple[str, int], ...], ...] = ()
+
+    @classmethod
+    def of_batches(cls, batches: Sequence[int]) -> Gears:
+        whole = [size for size in batches if isinstance(size, int) and not isinstance(size, bool) and size >= 1]
+        if not batches or len(set(whole)) != len(batches):
+            raise SpecError(
+                f"gears {tuple(batches)!r} are not distinct batch sizes",
+                fix="give whole numbers of at least 1, each once",
+            )
+        return cls(tuple(sorted(whole)))
+
+    @classmethod
+    def of_sizes(cls, sizes: Sequence[Sequence[int]], names: Sequence[str] = ("H", "W")) -> Gears:
+        rows = [tuple(size) for size in sizes]
+        sound = all(len(row) == len(names) and all(isinstance(v, int) and v >= 1 for v in row) for row in rows)
+        if not rows or not sound or len(set(rows)) != len(rows):
+            raise SpecError(
+                f"sizes {tuple(rows)!r} are not distinct values of {', '.join(names)}",
+                fix="give pairs (height, width) of whole numbers of at least 1, each once",
+            )
+        return cls((1,), tuple(tuple(zip(names, row)) for row in rows))
+
+    @classmethod
+    def parse(cls, text: str) -> Gears:
+        """Batch sizes "1,2,4,8", or sizes "224,224;336,336"."""
+        try:
+            rows = [[int(number) for number in row.split(",")] for row in text.split(";")]
+        except ValueError:
+            raise SpecError(f"gears {text!r} are not numbers", fix='write "1,2,4,8" or "224,224;336,336"') from None
+        return cls.of_batches(rows[0]) if len(rows) == 1 else cls.of_sizes(rows)
+
+    @classmethod
+    def of_specs(cls, specs: Sequence[TensorSpec], batches: Sequence[int]) -> Gears:
+        """The gears of a stage with these inputs: its Graded dims if it has any, else the batch sizes.
+
+        Errors: SpecError when two dims of one name, or two groups of sizes, do not belong together.
+        """
+        values: dict[str, tuple[int, ...]] = {}
+        for spec in specs:
+            for dim in spec.graded:
+                if values.setdefault(dim.name, dim.values) != dim.values:
+                    raise SpecError(f"{dim.name} has the sizes {values[dim.name]} and {dim.values}", fix="use one set")
+        if not values:
+            return cls.of_batches(batches)
+        if len({len(column) for column in values.values()}) > 1:
+            raise SpecError(f"the sizes {values} do not pair up", fix="let one op emit all sizes of a stage")
+        return cls.of_sizes(list(zip(*values.values())), tuple(values))
+
+    @property
+    def largest(self) -> int:
+        """The largest batch size."""
+        return self.batches[-1]
+
+    def __iter__(self) -> Iterator[Gear]:
+        for dims in self.sizes or ((),):
+            for batch in self.batches:
+                yield Gear(batch, dims)
+
+    def __len__(self) -> int:
+        return len(self.batches) * max(1, len(self.sizes))
+
+    def pick(self, n: int) -> int:
+        """The smallest batch size that holds n samples.
+
+        >>> Gears.of_batches((1, 2, 4, 8)).pick(3)
+        4
+        """
+        assert 1 <= n <= self.largest, (n, self.batches)
+        return next(batch for batch in self.batches if batch >= n)
+
+    def split(self, n: int, cost_us: Mapping[int, float]) -> tuple[int, ...]:
+        """How many of n samples to run in each step, at least total cost; a step runs in the gear that pick gives.
+
+        cost_us: the measured time of one step of each batch size.
+
+        >>> Gears.of_batches((1, 4)).split(6, {1: 10, 4: 16})
+        (4, 2)
+        """
+        return _split(self.batches, n, tuple(float(cost_us[batch]) for batch in self.batches)) if n else ()
+
+
+@lru_cache(maxsize=4096)
+def _split(batches: tuple[int, ...], n: int, costs: tuple[float, ...]) -> tuple[int, ...]:
+    best: list[tuple[float, int, tuple[int, ...]]] = [(0.0, 0, ())]
+    for count in range(1, n + 1):
+        options = []
+        for batch, cost in zip(batches, costs):
+            rows = min(batch, count)
+            total, steps, rest = best[count - rows]
+            options.append((total + cost, steps + 1, (*rest, rows)))
+        best.append(min(options, key=lambda option: option[:2]))
+    return tuple(sorted(best[n][2], reverse=True))

@@ -1,0 +1,182 @@
+"""Model: a trained network in an ONNX file, as an op."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from ops import Array, Asset, Edge, ModelError, Op, SpecError, TensorSpec
+from ops.op import Sink
+
+from . import model_specs, runtime
+from .inline import inline
+from .labels import labels_of
+from .skeleton import Skeleton, read_skeleton
+
+if TYPE_CHECKING:
+    from .builder import GraphBuilder, GraphValue
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs(Edge):
+    """All outputs of a model. It stands for the first one; `outputs["name"]` is the one of that name."""
+
+    def __getitem__(self, name: str) -> Edge:
+        if not isinstance(name, str):
+            raise TypeError(f"outputs of a model have names, not numbers: write outputs['name'], not outputs[{name!r}]")
+        return Edge(self.sink, self.node, name)
+
+    if not TYPE_CHECKING:  # mypy says it by itself: not iterable
+
+        def __iter__(self) -> NoReturn:
+            raise TypeError("a model's outputs cannot be unpacked: write outputs['name'] for each")
+
+
+@dataclass(frozen=True)
+class Model(Op[Outputs]):
+    """A network in an ONNX file; the first axis of its inputs and outputs is the batch.
+
+    Input:      the ONNX inputs, by position or by name, without the batch axis
+    Output:     the ONNX outputs: `model(x)` stands for the first, `model(x)["name"]` for each
+    Errors:     SpecError when the inputs are not what the file declares; ModelError when the file cannot be used
+    Reference:  ONNX Runtime on the file as it is
+    Deviation:  0 on one machine; 1e-4 relative elsewhere
+
+    The path is relative to the Python file that declares the Model; the file is read when it is needed, its weights
+    only when a graph is built. label_file: one label a line, for a model that does not carry its labels.
+    """
+
+    path: str | os.PathLike[str] | Asset
+    name: str | None = None
+    label_file: str | os.PathLike[str] | Asset | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", Asset.of(self.path))
+        if self.label_file is not None:
+            object.__setattr__(self, "label_file", Asset.of(self.label_file))
+
+    @property
+    def file(self) -> str:
+        """The absolute path of the ONNX file."""
+        assert isinstance(self.path, Asset)
+        return self.path.path
+
+    @property
+    def model_name(self) -> str:
+        """What settings call it: `name`, or the file's stem."""
+        return self.name or os.path.splitext(os.path.basename(self.file))[0]
+
+    @property
+    def default_name(self) -> str:
+        return self.model_name
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The file without its weights. Errors: ModelError."""
+        return read_skeleton(self.file)
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        return tuple(value.name for value in self.skeleton.model.graph.input)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        return tuple(value.name for value in self.skeleton.model.graph.output)
+
+    @property
+    def opset(self) -> int:
+        return self.skeleton.opset
+
+    @property
+    def fixed_batch(self) -> int | None:
+        """The only batch size that the file declares to take; None where any will do."""
+        return model_specs.fixed_batch(self.skeleton)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the file fixes every dim of every input, the batch too."""
+        return all(all(isinstance(d, int) for d in shape) for shape in model_specs.declared_inputs(self.skeleton))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of its classes, from label_file or else the ONNX metadata; () where there are none."""
+        if isinstance(self.label_file, Asset):
+            try:
+                return tuple(line for line in self.label_file.text().splitlines() if line.strip())
+            except (OSError, UnicodeDecodeError) as error:
+                raise ModelError(
+                    f"labels {self.label_file.path} cannot be read: {error}", fix="give a UTF-8 file, one label a line"
+                ) from error
+        try:
+            return labels_of(self.skeleton.metadata)
+        except ModelError:
+            return ()
+
+    def infer(self, *specs: TensorSpec, **named: TensorSpec) -> tuple[TensorSpec, ...]:
+        skeleton = self.skeleton
+        if self.label_file is not None:
+            _ = self.labels
+        return model_specs.infer(skeleton, self.model_name, arrange(self.input_names, self.model_name, specs, named))
+
+    def run(self, *arrays: Array, out: Array | Mapping[str, Array] | None = None, **named: Array) -> tuple[Array, ...]:
+        """One sample through ONNX Runtime on the file as it is."""
+        names = self.input_names
+        batch = self.fixed_batch or 1
+        given = arrange(names, self.model_name, arrays, named)
+        feeds = {name: np.repeat(np.asarray(array)[None], batch, 0) for name, array in zip(names, given)}
+        status = os.stat(self.file)
+        session = _session(self.file, status.st_mtime_ns, status.st_size)
+        results = tuple(result[0] for result in session.run(None, feeds))
+        targets = {self.output_names[0]: out} if isinstance(out, np.ndarray) else dict(out or {})
+        return tuple(_written(result, targets.get(name)) for name, result in zip(self.output_names, results))
+
+    def lower(self, g: GraphBuilder, *values: GraphValue) -> tuple[GraphValue, ...]:
+        return inline(g, self.skeleton, values)
+
+    def _result(self, sink: Sink, node: int) -> Outputs:
+        return Outputs(sink, node)
+
+
+def arrange(names: Sequence[str], model: str, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Positional and named inputs in the order of the ONNX file.
+
+    Errors: SpecError for too many, missing, doubled or unknown ones.
+    """
+    wants = f"model '{model}' has the inputs {', '.join(names)}"
+    if len(given) > len(names):
+        raise SpecError(f"{len(given)} inputs are given, {wants}", fix=f"give {len(names)}")
+    arranged = dict(zip(names, given))
+    for name, value in named.items():
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=1)
+            fix = f"did you mean {near[0]}?" if near else f"use one of {', '.join(names)}"
+            raise SpecError(f"{wants}, not {name!r}", fix=fix, input=name)
+        if name in arranged:
+            raise SpecError(f"input {name!r} is given twice", fix="give it by position or by name", input=name)
+        arranged[name] = value
+    missing = [name for name in names if name not in arranged]
+    if missing:
+        raise SpecError(
+            f"{wants}; {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing",
+            fix=f"pass {', '.join(f'{name}=' for name in missing)}",
+            input=missing[0],
+        )
+    return tuple(arranged[name] for name in names)
+
+
+@lru_cache(maxsize=4)
+def _session(path: str, mtime_ns: int, size: int) -> Any:
+    return runtime.session(path)
+
+
+def _written(result: Array, target: Array | None) -> Array:
+    if target is None:
+        return result
+    np.copyto(target, result, casting="no")
+    return target

@@ -1,0 +1,60 @@
+"""ONNX Runtime as a tool: sessions that are quiet, and why one cannot be made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import onnx
+import onnxruntime
+
+_SILENT = 4  # an error arrives as an exception; its log line would only repeat it
+
+
+def options(threads: int = 0) -> Any:
+    """Session options in which answers do not depend on who else runs: what the CPU device uses, too."""
+    result = onnxruntime.SessionOptions()
+    result.log_severity_level = _SILENT
+    result.enable_mem_pattern = False
+    result.intra_op_num_threads = threads
+    result.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return result
+
+
+def session(model: onnx.ModelProto | str | Path, threads: int = 0) -> Any:
+    """A session on the CPU, of a file or a model in memory."""
+    return make(model, options(threads))
+
+
+def make(model: onnx.ModelProto | str | Path, session_options: Any, disabled: Sequence[str] = ()) -> Any:
+    source = str(model) if isinstance(model, (str, Path)) else model.SerializeToString()
+    return onnxruntime.InferenceSession(
+        source, session_options, providers=["CPUExecutionProvider"], disabled_optimizers=list(disabled)
+    )
+
+
+def load_error(model: onnx.ModelProto) -> tuple[str, str] | None:
+    """Why ONNX Runtime refuses a model, and what to do; None when it takes it."""
+    unoptimized = options(threads=1)
+    unoptimized.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    try:
+        make(model, unoptimized)
+    except Exception as error:  # ONNX Runtime has no family of exceptions
+        reason = first_line(error)
+        version = onnxruntime.__version__
+        if "IR version" in reason:
+            return reason, f"export for an older IR, or use a newer onnxruntime than {version}"
+        if "opset" in reason.lower() or "is not a registered function/op" in reason or "NOT_IMPLEMENTED" in reason:
+            return reason, f"export with standard operators at an opset that onnxruntime {version} knows"
+        return reason, "export the model to ONNX again"
+    return None
+
+
+def first_line(error: BaseException) -> str:
+    """The telling part of a message of ONNX or ONNX Runtime."""
+    text = re.sub(r"\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : ", "", str(error))
+    text = re.sub(r"/\S+?/(?=\w+\.(?:cc|h):\d+)\S+ ", "", text)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[0][:400] if lines else type(error).__name__

@@ -1,0 +1,163 @@
+"""Skeleton: what an ONNX file says, without its weights. Reading it costs the same for 1 MB and for 1 GB."""
+
+from __future__ import annotations
+
+import difflib
+import mmap
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import onnx
+import onnx.inliner
+from google.protobuf.message import DecodeError as ProtobufError
+from onnx import TensorProto
+
+from ops import ModelError
+
+from . import weights, wire
+from .runtime import first_line, load_error
+
+_EXPORT = "export the model to ONNX again"
+
+
+@dataclass(frozen=True, eq=False)
+class Skeleton:
+    """An ONNX model whose heavy tensors are references; `model` is shared, so copy before a change.
+
+    Local functions are inlined, heavy Constant nodes are initializers, and no input has an initializer.
+    """
+
+    path: str
+    model: onnx.ModelProto
+    metadata: Mapping[str, str]
+
+    @property
+    def opset(self) -> int:
+        return next((entry.version for entry in self.model.opset_import if entry.domain in ("", "ai.onnx")), 0)
+
+    def copy(self) -> onnx.ModelProto:
+        model = onnx.ModelProto()
+        model.CopyFrom(self.model)
+        return model
+
+
+def read_skeleton(path: str) -> Skeleton:
+    """The skeleton of an ONNX file; read once for each version of the file.
+
+    Errors: ModelError for a file that is missing, damaged, unsafe or not for this ONNX Runtime.
+    """
+    try:
+        status = os.stat(path)
+    except OSError:
+        raise _missing(path) from None
+    if not os.path.isfile(path):
+        raise ModelError(f"{path} is a folder, not an ONNX file", fix="name the .onnx file in it")
+    if not status.st_size:
+        raise ModelError(f"{path} is empty", fix=_EXPORT)
+    return _read(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=32)
+def _read(path: str, mtime_ns: int, size: int) -> Skeleton:
+    model = _parse(path)
+    if not model.ir_version or not model.opset_import or not model.HasField("graph"):
+        raise ModelError(f"{path} is not an ONNX model", fix=f"name an .onnx file, or {_EXPORT}")
+    try:
+        if model.functions:
+            model = onnx.inliner.inline_local_functions(model)
+        _lift(model)
+        for tensor in _tensors(model.graph):
+            if weights.is_heavy(tensor):
+                weights.resolve(tensor, path)
+        _forget_default_inputs(model)
+        detached = onnx.ModelProto()
+        detached.CopyFrom(model)
+        weights.detach(detached)
+        onnx.checker.check_model(detached)
+        fault = load_error(detached)
+    except ModelError:
+        raise
+    except Exception as error:  # onnx has no family of exceptions
+        raise ModelError(f"{path} is not a sound ONNX model: {first_line(error)}", fix=_EXPORT) from error
+    if fault:
+        raise ModelError(f"{path}: ONNX Runtime cannot run it: {fault[0]}", fix=fault[1])
+    return Skeleton(path, model, {entry.key: entry.value for entry in model.metadata_props})
+
+
+def _parse(path: str) -> onnx.ModelProto:
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            with memoryview(data) as view:
+                stripped = wire.strip(view, path)
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}", fix="look at its permissions") from error
+    except wire.Truncated as error:
+        raise ModelError(f"{path} is not an ONNX model, or is cut short: {error}", fix=_EXPORT) from error
+    try:
+        return onnx.ModelProto.FromString(stripped)
+    except ProtobufError as error:
+        raise ModelError(f"{path} is not an ONNX model, or is damaged: {error}", fix=_EXPORT) from error
+
+
+def _missing(path: str) -> ModelError:
+    folder, name = os.path.split(path)
+    try:
+        beside = sorted(os.listdir(folder or "."))
+    except OSError:
+        return ModelError(f"there is no file {path}, nor a folder {folder}", fix="write the path relative to the file")
+    near = difflib.get_close_matches(name, beside, n=1)
+    models = [other for other in beside if other.endswith(".onnx")]
+    if near:
+        fix = f"did you mean {near[0]}?"
+    elif models:
+        fix = f"the folder holds {', '.join(models[:5])}"
+    else:
+        fix = "put the model there, or write its path relative to the file that declares it"
+    return ModelError(f"there is no file {path}", fix=fix)
+
+
+def _lift(model: onnx.ModelProto) -> None:
+    """Make heavy constants, wherever they stand, initializers of the main graph."""
+    names = {name for graph in _graphs(model.graph) for node in graph.node for name in node.output}
+    for graph in list(_graphs(model.graph)):
+        for node in graph.node:
+            for attribute in node.attribute:
+                if node.op_type == "Constant" and attribute.name == "value" and weights.is_heavy(attribute.t):
+                    name = f"{node.output[0]}_value"
+                    while name in names:
+                        name += "_"
+                    names.add(name)
+                    tensor = model.graph.initializer.add()
+                    tensor.CopyFrom(attribute.t)
+                    tensor.name = name
+                    node.op_type = "Identity"
+                    node.input.append(name)
+                    del node.attribute[:]
+                    break
+
+
+def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
+                yield from _graphs(inner)
+
+
+def _tensors(graph: onnx.GraphProto) -> Iterator[TensorProto]:
+    for inner in _graphs(graph):
+        yield from inner.initializer
+        for node in inner.node:
+            for attribute in node.attribute:
+                yield from (*([attribute.t] if attribute.HasField("t") else []), *attribute.tensors)
+
+
+def _forget_default_inputs(model: onnx.ModelProto) -> None:
+    """Before IR 4 every initializer was also listed as an input."""
+    initialized = {tensor.name for tensor in model.graph.initializer}
+    inputs = [value for value in model.graph.input if value.name not in initialized]
+    del model.graph.input[:]
+    model.graph.input.extend(inputs)
+    model.ir_version = max(model.ir_version, 4)

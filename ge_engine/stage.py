@@ -1,0 +1,75 @@
+"""What is built, and what comes of it: StageGraph, StaticGraph, BuiltStage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ops import Array, BuildError, Finding, TensorSpec
+from ops.host_stage import Step
+
+from .dynamic import Chain
+from .gears import Gear, Gears
+from .model import Model
+
+Tensors = tuple[tuple[str, str, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True)
+class StageGraph:
+    """What to build: one device stage.
+
+    steps: in topological order; keys are tensor names, unique in the stage. inputs, outputs: key and spec of one
+    sample, in order. constants: keys that steps read and that are the same for every sample, without a batch axis.
+    """
+
+    name: str
+    steps: tuple[Step, ...]
+    inputs: tuple[tuple[str, TensorSpec], ...]
+    outputs: tuple[tuple[str, TensorSpec], ...]
+    constants: Mapping[str, Array]
+
+    @property
+    def fixed_batch(self) -> int | None:
+        """The only batch size that its models take; None where any will do."""
+        sizes = {step.op.fixed_batch for step in self.steps if isinstance(step.op, Model)} - {None}
+        if len(sizes) > 1:
+            raise BuildError(
+                f"stage '{self.name}' joins models of the fixed batch sizes {', '.join(map(str, sizes))}",
+                fix="export them with a dynamic batch",
+            )
+        return next(iter(sizes), None)
+
+
+@dataclass(frozen=True)
+class StaticGraph:
+    """One gear's graph: an ONNX file whose every dim is fixed. Inputs and outputs are named by the stage's keys.
+
+    inputs, outputs: name, numpy's dtype, whole shape. A -1 stands for a dim that the data decides (see dynamic).
+    """
+
+    gear: Gear
+    path: str
+    inputs: Tensors
+    outputs: Tensors
+
+
+@dataclass(frozen=True)
+class BuiltStage:
+    """A stage's graphs, and what was found out about them.
+
+    static: one graph for each gear. shared: for the sizes of a gear, a graph that serves every batch size; empty where
+    there is none. shared_deviation: 0.0 when each static graph gave the same bytes as the shared one, else the largest
+    relative difference; None where nothing is shared. mixing_node: the node that makes rows depend on each other, if
+    one does: then there is no padding and no merging. dynamic: tensors whose shape stays open in some gear, each with
+    the chain of nodes from the one that causes it.
+    """
+
+    graph: StageGraph
+    gears: Gears
+    static: Mapping[Gear, StaticGraph]
+    shared: Mapping[tuple[tuple[str, int], ...], str]
+    shared_deviation: float | None
+    mixing_node: str | None
+    dynamic: tuple[tuple[str, Chain], ...]
+    findings: tuple[Finding, ...]

@@ -1,0 +1,10 @@
+"""Declare, validate, compile and run a pipeline."""
+
+from .deployment import Batching, Deployment
+from .graph import Graph
+from .pipeline import Pipeline
+from .plan import Plan
+from .session import ExecutionContext, Session
+from .validate import validate
+
+__all__ = ["Batching", "Deployment", "ExecutionContext", "Graph", "Pipeline", "Plan", "Session", "validate"]

@@ -1,0 +1,77 @@
+"""An answer, for people and for programs."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from .graph import GraphOutput
+
+MOST_ROWS = 20
+
+
+def to_json(answer: dict[str, Any]) -> dict[str, Any]:
+    """Outputs by name; bytes as text (base64 where they are none), numbers that JSON lacks as null."""
+    return {name: _plain(value.tolist() if isinstance(value, np.ndarray) else value) for name, value in answer.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return {"base64": base64.b64encode(value).decode()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def answer_table(answer: dict[str, Any], outputs: Sequence[GraphOutput]) -> RenderableType:
+    """Outputs that count the same things stand side by side, one line a thing; others each on its own."""
+    parts: list[RenderableType] = []
+    counted: dict[str, list[GraphOutput]] = {}
+    for output in outputs:
+        if output.spec.shape and output.spec.counted and output.spec.counted[0] == output.spec.shape[0]:
+            counted.setdefault(output.spec.counted[0].name, []).append(output)
+        else:
+            parts.append(_single(output.name, answer[output.name]))
+    for name, columns in counted.items():
+        parts.append(_side_by_side(name, columns, answer))
+    return Group(*parts)
+
+
+def _single(name: str, value: Any) -> Text:
+    if isinstance(value, np.ndarray):
+        shape = ",".join(map(str, value.shape))
+        text = np.array2string(value, precision=4, threshold=40, edgeitems=4, max_line_width=100)
+        return Text(f"{name}  {value.dtype if value.dtype != object else 'bytes'}[{shape}]\n{text}")
+    return Text(f"{name}  {_plain(value)}")
+
+
+def _side_by_side(name: str, outputs: Sequence[GraphOutput], answer: dict[str, Any]) -> RenderableType:
+    count = len(answer[outputs[0].name])
+    table = Table(title=Text(f"{count} {name}"), title_justify="left", box=None, pad_edge=False)
+    for output in outputs:
+        table.add_column(output.name, justify="right")
+    for row in range(min(count, MOST_ROWS)):
+        table.add_row(*(Text(_cell(answer[output.name][row])) for output in outputs))
+    if count > MOST_ROWS:
+        table.caption = f"... and {count - MOST_ROWS} more (--json shows all)"
+    return table
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return " ".join(_cell(item) for item in value)
+    if isinstance(value, (float, np.floating)):
+        return f"{value:.3f}" if abs(value) <= 1 else f"{value:.1f}"
+    return str(_plain(value))

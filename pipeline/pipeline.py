@@ -1,0 +1,108 @@
+"""Pipeline: collects what the user declares. Nothing is checked before validate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ops import DeclarationError, Edge, Finding, TensorSpec, Where
+from ops.op import Call
+from ops.where import caller
+
+from .declaration import Constant, Declaration, Entry, Input, Node, Output, Ref
+from .deployment import Deployment
+from .graph import Graph
+from .plan import Plan, Progress
+from .validate import validate
+
+
+class Pipeline:
+    """A DAG of ops and models, declared once.
+
+    >>> import ops
+    >>> pipeline = Pipeline("invert")
+    >>> x = pipeline.input("x", ops.TensorSpec("float32", (4,)))
+    >>> pipeline.output(y=ops.Softmax()(x))
+    >>> print(pipeline.validate())
+    invert: x float32[4] -> y float32[4]
+    """
+
+    def __init__(self, name: str) -> None:
+        self._declaration = Declaration(name, caller())
+
+    @property
+    def name(self) -> str:
+        return self._declaration.name
+
+    @property
+    def declaration(self) -> Declaration:
+        """What has been declared so far."""
+        return self._declaration
+
+    def input(self, name: str, spec: TensorSpec) -> Edge:
+        """A value that every sample brings: `session.run(name=...)`."""
+        where = caller()
+        if not isinstance(spec, TensorSpec):
+            raise DeclarationError(
+                f"input {name!r}: {spec!r} is not a spec",
+                fix='give ops.ENCODED_IMAGE, ops.TEXT or ops.TensorSpec("float32", (3, 224, 224))',
+                where=str(where),
+            )
+        return self._entry(Input(name, spec, where))
+
+    def constant(self, name: str, array: Any) -> Edge:
+        """A value that is the same for every sample."""
+        return self._entry(Constant(name, np.ascontiguousarray(array), caller()))
+
+    def output(self, **edges: Edge) -> None:
+        """Name the values that every answer holds. May be called more than once."""
+        where = caller()
+        for name, edge in edges.items():
+            if not isinstance(edge, Edge):
+                raise DeclarationError(
+                    f"output {name!r}: {type(edge).__name__} is not an edge",
+                    fix="pass what an op returned; of a bundle, one of its fields",
+                    where=str(where),
+                )
+            self._declaration.outputs.append(Output(name, self._ref(edge, where), where))
+
+    def add(self, call: Call) -> int:
+        """Take an op called on edges; the number of its node. (Ops call this; a user calls the op.)"""
+        inputs = tuple(self._ref(edge, call.where) for edge in call.inputs)
+        named = {name: self._ref(edge, call.where) for name, edge in call.named.items()}
+        return self._entry(Node(call.op, inputs, named, call.name, call.where)).node
+
+    def validate(self, deployment: Deployment | None = None) -> Graph:
+        """The frozen, typed graph.
+
+        Errors: ValidationError, with every problem at once. The declaration stays usable.
+        """
+        return validate(self._declaration, deployment)
+
+    def compile(self, deployment: Deployment | None = None, *, progress: Progress | None = None, **fields: Any) -> Plan:
+        """Validate, and build the static graph of every gear. Takes a Deployment or its fields.
+
+        Errors: ValidationError; BuildError naming the stage.
+        """
+        settings = Deployment.of(deployment, **fields)
+        return Plan.of(self.validate(settings), settings, progress)
+
+    def _entry(self, entry: Entry) -> Edge:
+        self._declaration.entries.append(entry)
+        return Edge(self, len(self._declaration.entries) - 1)
+
+    def _ref(self, edge: Edge, where: Where) -> Ref | None:
+        if edge.sink is self:
+            return edge.node, edge.output
+        other = getattr(edge.sink, "name", "another")
+        self._declaration.findings.append(
+            Finding(
+                "G09",
+                "refused",
+                str(where),
+                f"pipeline '{self.name}' is given an edge of pipeline '{other}'",
+                "declare the input or the op in this pipeline too",
+            )
+        )
+        return None

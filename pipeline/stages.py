@@ -1,0 +1,138 @@
+"""Stages: which steps run on the host and which on the device, and in what order.
+
+A step is on the device if it is a Model, or if it can be lowered, all its inputs are fixed, and all that read it are on
+the device. A pipeline output counts as host. The level of a step is the largest number of changes between host and
+device on any path to it; so host stages have even levels and device stages odd ones. A host stage is all host steps of
+a level; a device stage is one connected component of the device steps of a level. Device steps of different gears,
+sizes or opsets cannot share a graph: they meet on the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import networkx
+
+from ge_engine.model import Model
+from ops import TensorSpec
+from ops.host_stage import Step
+from ops.op import Lowerable
+
+from .deployment import Batches, Deployment
+from .graph import Graph
+
+Kin = tuple[object, ...]  # what device steps must have in common to share a graph
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Steps that run together: one composing model of the ensemble.
+
+    inputs and outputs: the keys that cross its border, with their specs. batches: the gears (device stages only).
+    """
+
+    name: str
+    placement: str
+    level: int
+    steps: tuple[Step, ...]
+    inputs: tuple[tuple[str, TensorSpec], ...]
+    outputs: tuple[tuple[str, TensorSpec], ...]
+    batches: Batches = ()
+
+    @property
+    def on_device(self) -> bool:
+        return self.placement == "device"
+
+
+def partition(graph: Graph, deployment: Deployment) -> tuple[Stage, ...]:
+    """The stages of a graph, in the order in which they run."""
+    kin = _kin_of_device_steps(graph, deployment)
+    level = _levels(graph, kin)
+    stages: list[Stage] = []
+    for current in range(max(level.values(), default=0) + 1):
+        here = [step for step in graph.steps if level[step.name] == current]
+        if current % 2 == 0:
+            if here:
+                stages.append(_stage(graph, f"host{current}", "host", current, here))
+            continue
+        for component in _components(here, kin):
+            models = [step.op.model_name for step in component if isinstance(step.op, Model)]
+            name = _unique("_".join(dict.fromkeys(models)), stages)
+            batches = kin[component[-1].name][0]
+            assert isinstance(batches, tuple)
+            stages.append(_stage(graph, name, "device", current, component, batches))
+    return tuple(stages)
+
+
+def _kin_of_device_steps(graph: Graph, deployment: Deployment) -> dict[str, Kin]:
+    """The kin of each step that is on the device, by its name."""
+    specs = graph.specs
+    readers = graph.consumers()
+    wanted = {output.key for output in graph.outputs}
+    kin: dict[str, Kin] = {}
+    for step in reversed(graph.steps):
+        inputs = [specs[key] for key in step.inputs]
+        if isinstance(step.op, Model):
+            sizes = tuple(sorted({(dim.name, dim.values) for spec in inputs for dim in spec.graded}))
+            kin[step.name] = (deployment.gears_of(step.op.model_name), step.op.opset, sizes)
+            continue
+        keys = [key for key, _, _ in step.outputs]
+        after = {kin.get(reader.name) for key in keys for reader in readers[key]}
+        lowerable = isinstance(step.op, Lowerable) and all(spec.is_fixed for spec in inputs)
+        if lowerable and len(after) == 1 and None not in after and not wanted.intersection(keys):
+            kin[step.name] = next(found for found in after if found is not None)
+    return kin
+
+
+def _levels(graph: Graph, kin: dict[str, Kin]) -> dict[str, int]:
+    made_by = {key: step for step in graph.steps for key, _, _ in step.outputs}
+    level: dict[str, int] = {}
+    for step in graph.steps:
+        mine = kin.get(step.name)
+        options = [0 if mine is None else 1]
+        for source in (made_by[key] for key in step.inputs if key in made_by):
+            theirs = kin.get(source.name)
+            switches = 0 if theirs == mine else 1 if None in (theirs, mine) else 2
+            options.append(level[source.name] + switches)
+        level[step.name] = max(options)
+    return level
+
+
+def _components(steps: list[Step], kin: dict[str, Kin]) -> Iterable[list[Step]]:
+    """Steps joined by an edge (of one kin), each component in topological order."""
+    graph: networkx.Graph[str] = networkx.Graph()
+    graph.add_nodes_from(step.name for step in steps)
+    made_by = {key: step.name for step in steps for key, _, _ in step.outputs}
+    graph.add_edges_from(
+        (made_by[key], step.name)
+        for step in steps
+        for key in step.inputs
+        if key in made_by and kin[made_by[key]] == kin[step.name]
+    )
+    for names in networkx.connected_components(graph):
+        yield [step for step in steps if step.name in names]
+
+
+def _stage(graph: Graph, name: str, placement: str, level: int, steps: list[Step], batches: Batches = ()) -> Stage:
+    specs = graph.specs
+    inside = {step.name for step in steps}
+    made = [key for step in steps for key, _, _ in step.outputs]
+    read = dict.fromkeys(key for step in steps for key in step.inputs if key not in made)
+    readers = graph.consumers()
+    wanted = {output.key for output in graph.outputs}
+    leaving = [key for key in made if key in wanted or any(reader.name not in inside for reader in readers[key])]
+    return Stage(
+        name,
+        placement,
+        level,
+        tuple(steps),
+        tuple((key, specs[key]) for key in read if key not in graph.constants),
+        tuple((key, specs[key]) for key in leaving),
+        batches,
+    )
+
+
+def _unique(name: str, stages: list[Stage]) -> str:
+    taken = {stage.name for stage in stages}
+    return next(n for n in (name, *(f"{name}_{i}" for i in range(2, len(stages) + 3))) if n not in taken)
