@@ -20,8 +20,8 @@ from . import runtime, weights
 from .builder import BATCH, IR_VERSION
 from .shapes import Shape, fix_inputs, infer_strictly, known_shapes
 
-# Folding, not fusing: a runtime fuses by itself when it loads the graph. What these fusions write is either not standard
-# ONNX or, by the names it is given, cannot be loaded a second time.
+# Folding, not fusing: a runtime fuses by itself when it loads the graph. What these fusions write is not standard
+# ONNX, or its names keep it from being loaded a second time.
 _FUSIONS = ("MatMulAddFusion", "LayerNormFusionL1", "GeluFusionL1", "LayerNormFusion", "GeluFusion")
 
 

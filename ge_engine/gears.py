@@ -130,12 +130,14 @@ class Gears:
 
 @lru_cache(maxsize=4096)
 def _split(batches: tuple[int, ...], n: int, costs: tuple[float, ...]) -> tuple[int, ...]:
-    best: list[tuple[float, int, tuple[int, ...]]] = [(0.0, 0, ())]
+    def cost(rows: int) -> float:
+        return next(cost for batch, cost in zip(batches, costs) if batch >= rows)
+
+    best: list[tuple[float, int, tuple[int, ...]]] = [(0.0, 0, ())]  # total cost, number of steps, rows of each
     for count in range(1, n + 1):
         options = []
-        for batch, cost in zip(batches, costs):
-            rows = min(batch, count)
+        for rows in {min(batch, count) for batch in batches}:
             total, steps, rest = best[count - rows]
-            options.append((total + cost, steps + 1, (*rest, rows)))
-        best.append(min(options, key=lambda option: option[:2]))
+            options.append((total + cost(rows), steps + 1, (*rest, rows)))
+        best.append(min(options))
     return tuple(sorted(best[n][2], reverse=True))

@@ -95,17 +95,18 @@ def _check_input(
     declared = shape_of(value)
     wants = f"model '{model}' wants {dtype}{_text(declared)}"
 
-    def refuse(message: str, fix: str) -> SpecError:
-        return SpecError(f"{spec}: {message}", fix=fix, input=value.name)
+    def refuse(message: str, fix: str, rule: str = "") -> SpecError:
+        return SpecError(f"{spec}: {message}", fix=fix, input=value.name, rule=rule)
 
     if spec.dtype != dtype:
-        raise refuse(f"dtype is {spec.dtype}, {wants}", f"put a Cast to {dtype} before it")
+        raise refuse(f"dtype is {spec.dtype}, {wants}", f"put a Cast to {dtype} before it", "G10")
     if declared == ():
         raise refuse(f"{wants}, a scalar: there is no batch axis", "export it with the batch as the first axis")
     if declared is not None and spec.rank != len(declared) - 1:
         raise refuse(
             f"rank is {spec.rank}, {wants}: rank {len(declared) - 1} and the batch",
             f"give a sample of rank {len(declared) - 1}",
+            "G11",
         )
     for axis, dim in enumerate(spec.shape):
         want = declared[axis + 1] if declared else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import onnx
 import onnxruntime
@@ -29,32 +29,40 @@ def session(model: onnx.ModelProto | str | Path, threads: int = 0) -> Any:
 
 
 def make(model: onnx.ModelProto | str | Path, session_options: Any, disabled: Sequence[str] = ()) -> Any:
+    """A session with these options, without the optimizers that are disabled by name."""
     source = str(model) if isinstance(model, (str, Path)) else model.SerializeToString()
     return onnxruntime.InferenceSession(
         source, session_options, providers=["CPUExecutionProvider"], disabled_optimizers=list(disabled)
     )
 
 
-def load_error(model: onnx.ModelProto) -> tuple[str, str] | None:
-    """Why ONNX Runtime refuses a model, and what to do; None when it takes it."""
+class Fault(NamedTuple):
+    """Why ONNX Runtime refuses a model, and what to do where that is known."""
+
+    reason: str
+    fix: str
+
+
+def load_error(model: onnx.ModelProto) -> Fault | None:
+    """What is wrong with a model; None when ONNX Runtime takes it."""
     unoptimized = options(threads=1)
     unoptimized.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
         make(model, unoptimized)
     except Exception as error:  # ONNX Runtime has no family of exceptions
-        reason = first_line(error)
-        version = onnxruntime.__version__
+        reason, version = first_line(error), onnxruntime.__version__
         if "IR version" in reason:
-            return reason, f"export for an older IR, or use a newer onnxruntime than {version}"
-        if "opset" in reason.lower() or "is not a registered function/op" in reason or "NOT_IMPLEMENTED" in reason:
-            return reason, f"export with standard operators at an opset that onnxruntime {version} knows"
-        return reason, "export the model to ONNX again"
+            return Fault(reason, f"export for an older IR, or use a newer onnxruntime than {version}")
+        if any(sign in reason for sign in ("opset", "Opset", "is not a registered function/op", "NOT_IMPLEMENTED")):
+            return Fault(reason, f"export with standard operators at an opset that onnxruntime {version} knows")
+        return Fault(reason, "")
     return None
 
 
 def first_line(error: BaseException) -> str:
     """The telling part of a message of ONNX or ONNX Runtime."""
-    text = re.sub(r"\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : ", "", str(error))
+    text = re.sub(r"\[\w+Error\] (Inference error\(s\): )?", "", str(error))
+    text = re.sub(r"(\[ONNXRuntimeError\] )?: \d+ : [A-Z_]+ : ", "", text)
     text = re.sub(r"/\S+?/(?=\w+\.(?:cc|h):\d+)\S+ ", "", text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[0][:400] if lines else type(error).__name__

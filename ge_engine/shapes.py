@@ -32,6 +32,7 @@ def fix_inputs(model: onnx.ModelProto, shapes: Mapping[str, Shape]) -> None:
 
 
 def set_shape(value: onnx.ValueInfoProto, shape: Shape) -> None:
+    """Replace what is declared of a shape."""
     tensor = value.type.tensor_type
     tensor.ClearField("shape")
     tensor.shape.SetInParent()
@@ -52,10 +53,12 @@ def shape_of(value: onnx.ValueInfoProto) -> Shape | None:
 
 
 def _name(name: str) -> str | None:
-    return None if not name or name.startswith("unk__") else name  # onnx's inference calls what it does not know unk__0
+    """What it does not know, onnx's inference calls unk__0."""
+    return None if not name or name.startswith("unk__") else name
 
 
 def is_fixed(shape: Shape | None) -> bool:
+    """Whether every dim is a number."""
     return shape is not None and all(isinstance(dim, int) for dim in shape)
 
 

@@ -67,30 +67,59 @@ def _read(path: str, mtime_ns: int, size: int) -> Skeleton:
     try:
         if model.functions:
             model = onnx.inliner.inline_local_functions(model)
+        _check_text(model)
         _lift(model)
         for tensor in _tensors(model.graph):
             if weights.is_heavy(tensor):
                 weights.resolve(tensor, path)
         _forget_default_inputs(model)
-        detached = onnx.ModelProto()
-        detached.CopyFrom(model)
-        weights.detach(detached)
-        onnx.checker.check_model(detached)
-        fault = load_error(detached)
-    except ModelError:
-        raise
+        _check(model)
+    except ModelError as error:
+        raise error.at(path)  # noqa: B904  # the very same error, placed
     except Exception as error:  # onnx has no family of exceptions
         raise ModelError(f"{path} is not a sound ONNX model: {first_line(error)}", fix=_EXPORT) from error
-    if fault:
-        raise ModelError(f"{path}: ONNX Runtime cannot run it: {fault[0]}", fix=fault[1])
     return Skeleton(path, model, {entry.key: entry.value for entry in model.metadata_props})
+
+
+def _check(model: onnx.ModelProto) -> None:
+    """Refuse what ONNX Runtime does not load, or ONNX finds unsound."""
+    detached = onnx.ModelProto()
+    detached.CopyFrom(model)
+    weights.detach(detached)
+    fault = load_error(detached)
+    if fault and fault.fix:
+        raise ModelError(f"ONNX Runtime cannot run it: {fault.reason}", fix=fault.fix)
+    for value in (*detached.graph.input, *detached.graph.output):
+        value.type.tensor_type.shape.SetInParent()  # the checker wants a shape; a rank that is unknown does no harm
+    onnx.checker.check_model(detached)
+    if fault:
+        raise ModelError(f"ONNX Runtime cannot run it: {fault.reason}", fix=_EXPORT)
+
+
+def _check_text(model: onnx.ModelProto) -> None:
+    """Protobuf hands out what is not UTF-8 as bytes; nothing here can do anything with such a name."""
+    texts = [text for entry in model.metadata_props for text in (entry.key, entry.value)]
+    for graph in _graphs(model.graph):
+        values = (*graph.input, *graph.output, *graph.value_info)
+        texts += [value.name for value in values]
+        texts += [dim.dim_param for value in values for dim in value.type.tensor_type.shape.dim]
+        texts += [tensor.name for tensor in graph.initializer]
+        for node in graph.node:
+            texts += [node.name, node.op_type, node.domain, *node.input, *node.output]
+            texts += [attribute.name for attribute in node.attribute]
+    for text in texts:
+        if not isinstance(text, str):
+            raise ModelError(f"it holds a name that is not UTF-8: {text!r}", fix=_EXPORT)
 
 
 def _parse(path: str) -> onnx.ModelProto:
     try:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            with memoryview(data) as view:
-                stripped = wire.strip(view, path)
+        with (
+            open(path, "rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+            memoryview(data) as view,
+        ):
+            stripped = wire.strip(view, path)
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}", fix="look at its permissions") from error
     except wire.Truncated as error:

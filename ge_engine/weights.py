@@ -31,6 +31,7 @@ def is_heavy(tensor: TensorProto) -> bool:
 
 
 def entries(tensor: TensorProto) -> dict[str, str]:
+    """Where the values of a heavy tensor lie."""
     return {entry.key: entry.value for entry in tensor.external_data}
 
 
@@ -65,7 +66,7 @@ def resolve(tensor: TensorProto, model_path: str) -> None:
     if location == model_path:  # made by wire.strip
         if entry["form"] == RAW and int(entry["length"]) != nbytes(tensor):
             raise ModelError(
-                f"{model_path}: tensor {tensor.name!r} has {entry['length']} bytes, its shape needs {nbytes(tensor)}",
+                f"tensor {tensor.name!r} has {entry['length']} bytes, its shape needs {nbytes(tensor)}",
                 fix="export the model again; the file is damaged",
             )
         return
@@ -78,7 +79,7 @@ def resolve(tensor: TensorProto, model_path: str) -> None:
     size = os.path.getsize(path)
     if length != needed or offset < 0 or offset + length > size:
         raise ModelError(
-            f"{model_path}: tensor {tensor.name!r} is bytes {entry.get('offset', '0')}+{entry.get('length', needed)} "
+            f"tensor {tensor.name!r} is bytes {entry.get('offset', '0')}+{entry.get('length', needed)} "
             f"of {location}, which has {size} bytes; its shape needs {needed}",
             fix="use the data file that was exported together with this model",
         )
@@ -92,11 +93,11 @@ def _inside(location: str, model_path: str, name: str) -> str:
     path = os.path.join(folder, location)
     if not location or os.path.isabs(location) or os.path.commonpath([folder, os.path.realpath(path)]) != folder:
         raise ModelError(
-            f"{model_path}: tensor {name!r} lies in {location!r}, outside the model's folder",
+            f"tensor {name!r} lies in {location!r}, outside the model's folder",
             fix="keep the external data in the model's own folder and export with a relative location",
         )
     if not os.path.isfile(path):
-        raise ModelError(f"{model_path}: its external data {location!r} is missing", fix=_FIX)
+        raise ModelError(f"its external data {location!r} is missing", fix=_FIX)
     return path
 
 

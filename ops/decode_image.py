@@ -98,12 +98,14 @@ def _decode(header: ImageHeader, color: str) -> Array:
     format, size = header.format, (header.height, header.width)
     if format in _SAMPLES and not _reads(format):
         raise DecodeError(f"{format}: OpenCV {cv2.__version__} does not read it", fix="convert it to PNG")
-    image = _imdecode(header.data, _FLAGS[color])
+    image = _imdecode(header.data, _FLAGS[color] | (cv2.IMREAD_ANYDEPTH if header.deep else 0))
     if image is None or image.shape[:2] != size:
         raise DecodeError(
             f"{format}: OpenCV {cv2.__version__} finds no image of {header.width} x {header.height} pixels in it",
             fix="the file is corrupt or of a rare kind: encode it again",
         )
+    if image.dtype == np.uint16:
+        image = (image >> 8).astype(np.uint8)
     if color == "RGB" and _RGB_FLAG is None:
         image = cv2.cvtColor(image, cv2.COLOR_BGR2RGB, dst=image)
     return image

@@ -10,6 +10,7 @@ _RUN_LENGTH = (1, 2)
 
 
 def read_bmp(data: bytes, max_pixels: int) -> ImageHeader:
+    """The size, and whether all rows are there."""
     offset, header = struct.unpack_from("<II", data, 10)
     compression = nbytes = 0
     if header == 12:  # OS/2

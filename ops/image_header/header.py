@@ -15,6 +15,7 @@ class ImageHeader:
 
     width, height: as stored, before the orientation is applied.
     orientation: EXIF's, 1 to 8; 1 where the file says nothing sensible.
+    deep: 16 bits a sample that OpenCV would round, not cut, to 8.
     data: the file, or the part of it that holds the first frame, without what OpenCV releases treat differently.
     """
 
@@ -23,6 +24,7 @@ class ImageHeader:
     height: int
     orientation: int
     data: bytes
+    deep: bool = False
 
 
 def check_size(format: str, width: int, height: int, max_pixels: int) -> None:
@@ -39,12 +41,15 @@ def check_size(format: str, width: int, height: int, max_pixels: int) -> None:
 
 
 def cut_short(format: str, what: str) -> DecodeError:
+    """The end of the file is missing."""
     return DecodeError(f"{format}: cut short: {what}", fix="send the whole file")
 
 
 def not_taken(format: str, what: str) -> DecodeError:
+    """The file may be whole and is of a kind that is not decoded."""
     return DecodeError(f"{format}: {what}", fix=f"convert it to 8-bit {TAKEN}")
 
 
 def corrupt(format: str, what: str) -> DecodeError:
+    """No decoder should make an image of this."""
     return DecodeError(f"{format}: corrupt: {what}", fix="encode the image again")

@@ -16,6 +16,7 @@ MAX_SCANS = 64  # encoders write about 10; each costs a pass over the whole imag
 
 
 def read_jpeg(data: bytes, max_pixels: int) -> ImageHeader:
+    """Everything up to the first scan; of the scans, whether they end and how many there are."""
     position, orientation, frame = 2, None, None
     while True:
         marker, position = _next_marker(data, position)

@@ -13,7 +13,8 @@ _WIDTH, _HEIGHT, _BITS, _PHOTOMETRIC, _SAMPLE_FORMAT = 256, 257, 258, 262, 339
 _STRIPS, _TILES, _TILE_WIDTH, _TILE_HEIGHT = (273, 279), (324, 325), 322, 323
 _ORIENTATION = 274
 _TYPES = {1: "u1", 3: "u2", 4: "u4"}  # BYTE, SHORT, LONG
-_COLOURS = (0, 1, 2, 3, 5, 6)  # white is 0, black is 0, RGB, palette, CMYK, YCbCr
+_RGB = 2
+_COLOURS = (0, 1, _RGB, 3, 5, 6)  # white is 0, black is 0, RGB, palette, CMYK, YCbCr
 
 
 class _Directory:
@@ -70,7 +71,7 @@ def read_tiff(data: bytes, max_pixels: int) -> ImageHeader:
     directory = _Directory(data)
     width, height = directory.value(_WIDTH, 0), directory.value(_HEIGHT, 0)
     check_size("TIFF", width, height, max_pixels)
-    _check_samples(directory)
+    deep = _check_samples(directory)
     tile = directory.value(_TILE_WIDTH, 0) * directory.value(_TILE_HEIGHT, 0)
     if tile > max(4 * width * height, 1 << 20):
         raise corrupt("TIFF", f"tiles of {tile} pixels for an image of {width * height}")
@@ -81,15 +82,18 @@ def read_tiff(data: bytes, max_pixels: int) -> ImageHeader:
             raise cut_short("TIFF", f"the pixels end at byte {end} of {len(data)}")
     orientation = directory.value(_ORIENTATION, 1)
     if orientation == 1:
-        return ImageHeader("TIFF", width, height, 1, data)
-    return ImageHeader("TIFF", width, height, exif_orientation(data), directory.without(_ORIENTATION))
+        return ImageHeader("TIFF", width, height, 1, data, deep)
+    return ImageHeader("TIFF", width, height, exif_orientation(data), directory.without(_ORIENTATION), deep)
 
 
-def _check_samples(directory: _Directory) -> None:
-    """Errors: DecodeError for samples or colours that OpenCV releases treat differently, or not at all."""
+def _check_samples(directory: _Directory) -> bool:
+    """Whether they are 16-bit RGB, which OpenCV rounds; 16-bit grey it cuts.
+
+    Errors: DecodeError for samples or colours that OpenCV releases treat differently, or not at all."""
     bits, formats = directory.values(_BITS), directory.values(_SAMPLE_FORMAT)
     if (bits > 16).any() or (formats == 3).any():
         raise not_taken("TIFF", f"{bits.max(initial=0)}-bit {'float' if 3 in formats else 'integer'} samples")
     photometric = directory.value(_PHOTOMETRIC, 1)
     if photometric not in _COLOURS:
         raise not_taken("TIFF", f"photometric interpretation {photometric}, which is no grey, RGB, palette or CMYK")
+    return photometric == _RGB and int(bits.max(initial=0)) == 16

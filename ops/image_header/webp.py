@@ -11,10 +11,9 @@ _ANIMATION, _EXIF = 0x02, 0x08
 
 
 def read_webp(data: bytes, max_pixels: int) -> ImageHeader:
-    size, kind = struct.unpack_from("<I4xI", data, 4)
-    chunk = data[12:16]
-    end = size + 8
-    flags = 0
+    """The size is that of the canvas, where there is one."""
+    (size,) = struct.unpack_from("<I", data, 4)
+    chunk, end, flags = data[12:16], size + 8, 0
     if chunk == b"VP8 ":
         width, height = (side & 0x3FFF for side in struct.unpack_from("<HH", data, 26))
     elif chunk == b"VP8L":

@@ -81,9 +81,7 @@ def test_weights_in_constants_subgraphs_and_functions_are_left_out_too(tmp_path:
         node("AddBig", ["u"], ["y"], domain="local"),
     ]
     x, y = tensor("x", ("batch", 1000)), tensor("y", ("batch", 1000))
-    path = save(
-        tmp_path / "m.onnx", nodes, [x], [y], {"flag": np.array(True)}, domains=["local"], functions=[function]
-    )
+    path = save(tmp_path / "m.onnx", nodes, [x], [y], {"flag": np.array(True)}, domains=["local"], functions=[function])
     skeleton = read_skeleton(str(path))
     assert skeleton.model.ByteSize() < 2500 < path.stat().st_size
     heavy = [entry for entry in skeleton.model.graph.initializer if weights.is_heavy(entry)]
@@ -173,7 +171,11 @@ def test_what_is_not_an_onnx_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     with pytest.raises(ModelError, match="is a folder"):
         read_skeleton(str(tmp_path))
-    for data, message in ((b"", "is empty"), (b"\x89PNG\r\n\x1a\n" * 10, "is not an ONNX model"), (b"\x08\x08", "is not")):
+    for data, message in (
+        (b"", "is empty"),
+        (b"\x89PNG\r\n\x1a\n" * 10, "is not an ONNX model"),
+        (b"\x08\x08", "is not"),
+    ):
         path.write_bytes(data)
         with pytest.raises(ModelError, match=message):
             read_skeleton(str(path))

@@ -83,8 +83,10 @@ def made_lines(count: int, seed: int) -> list[str]:
 def test_ten_thousand_mixed_lines_equal_tokenizers(vocab: str, dtype: str) -> None:
     lines = made_lines(10_000, seed=20240229)
     op = Tokenize(vocab, max_length=52, dtype=dtype)
+    tokenizer = reference(vocab, 52)
     truncated = 0
-    for line, want in zip(lines, reference(vocab, 52).encode_batch(lines), strict=True):
+    for line in lines:
+        want = tokenizer.encode(line)
         ids, mask, type_ids = op.run(line.encode())
         assert ids.tolist() == want.ids, ascii(line)
         assert mask.tolist() == want.attention_mask, ascii(line)
@@ -96,8 +98,9 @@ def test_ten_thousand_mixed_lines_equal_tokenizers(vocab: str, dtype: str) -> No
 def test_cased_lines_equal_tokenizers() -> None:
     lines = made_lines(2_000, seed=7)
     op = Tokenize(MINILM, max_length=32, lowercase=False)
-    for line, want in zip(lines, reference(MINILM, 32, lowercase=False).encode_batch(lines), strict=True):
-        assert op.run(line.encode())[0].tolist() == want.ids, ascii(line)
+    tokenizer = reference(MINILM, 32, lowercase=False)
+    for line in lines:
+        assert op.run(line.encode())[0].tolist() == tokenizer.encode(line).ids, ascii(line)
 
 
 @VOCABULARIES

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+import tiny
+
+from ge_engine.devices.cpu import CpuDevice, usable_cores
+from ge_engine.gears import Gear
+from ops import DeviceError
+from pipeline import Plan
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    return tiny.vector_pipeline(tmp_path_factory.mktemp("models")).compile(gears=(1, 4))
+
+
+def test_any_batch_size_runs_on_the_bound_buffers(plan: Plan) -> None:
+    device = CpuDevice(threads=1)
+    program, stream = device.load(plan.built["dense"], slots=1, rows=4), device.stream(0)
+    inputs, outputs = program.inputs(0, Gear(1)).arrays["scale"], program.outputs(0, Gear(1)).arrays["y"]
+    inputs[:] = np.random.default_rng(0).normal(size=(4, 8))
+    static = plan.built["dense"].static[Gear(4)]
+    (want,) = onnxruntime.InferenceSession(static.path, providers=["CPUExecutionProvider"]).run(None, {"scale": inputs})
+    for n in (1, 2, 3, 4):
+        outputs[:] = 0
+        program.enqueue(0, Gear(n), stream)
+        stream.synchronize()
+        np.testing.assert_allclose(outputs[:n], want[:n], rtol=1e-6)
+        assert not outputs[n:].any()
+
+
+def test_the_cores_are_divided_among_the_streams() -> None:
+    assert CpuDevice(streams=1).threads == usable_cores()
+    assert CpuDevice(streams=64).threads == max(1, usable_cores() // 64)
+    assert CpuDevice(threads=3, streams=2).threads == 3
+    assert usable_cores() <= (os.cpu_count() or 1)
+
+
+def test_a_graph_that_is_gone_is_a_device_error_with_its_path(tmp_path: Path) -> None:
+    plan = tiny.vector_pipeline(tmp_path).compile(gears=(1,))
+    for path in plan.folder.rglob("*.onnx"):
+        path.unlink()
+    with pytest.raises(DeviceError, match=r"dense.*\.onnx"):
+        CpuDevice().load(plan.built["dense"], slots=1, rows=1)

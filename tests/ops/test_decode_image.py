@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+from encoded import IMAGES, encode, oriented, picture, pillow_rgb, pixels, png, png_chunk, small_files, tiff
+from expecting import Expect
+from PIL import Image, ImageOps
+
+from ops.decode_image import DecodeImage
+from ops.errors import DecodeError, SpecError
+from ops.spec import ENCODED_IMAGE, TensorSpec
+
+READS_GIF = any("GIF" in line and "YES" in line for line in cv2.getBuildInformation().splitlines())
+READS_ANIMATED_WEBP = not cv2.__version__.startswith("4.10.")
+RGB, BGR, GRAY = (DecodeImage(color=color) for color in ("RGB", "BGR", "GRAY"))
+
+
+def exact_files() -> dict[str, bytes]:
+    rgb = picture()
+    grey, palette, one = rgb.convert("L"), rgb.quantize(16), rgb.convert("1")
+    rgba = Image.fromarray(pixels(20, 30, 4))
+    deep = Image.fromarray((np.arange(600, dtype=np.uint32) * 109).astype(np.uint16).reshape(20, 30))
+    files = {f"TIFF {name}": encode(rgb, "TIFF", compression=name) for name in ("raw", "tiff_lzw", "tiff_adobe_deflate")}
+    files["TIFF CMYK"] = encode(rgb.convert("CMYK"), "TIFF")
+    for format in ("PNG", "BMP", "TIFF"):
+        for name, image in {"RGB": rgb, "grey": grey, "palette": palette, "1 bit": one}.items():
+            files[f"{format} {name}"] = encode(image, format)
+    for format in ("PNG", "BMP"):
+        files[f"{format} RGBA"] = encode(rgba, format)
+    files["PNG grey and alpha"] = encode(rgba.convert("LA"), "PNG")
+    files["PNG 2 bit palette"] = encode(rgb.quantize(4), "PNG", bits=2)
+    files["PNG transparent colour"] = encode(palette, "PNG", transparency=3)
+    files["PNG animated"] = encode(rgb, "PNG", save_all=True, append_images=[ImageOps.flip(rgb)])
+    files["PNG 16 bit grey"] = encode(deep, "PNG")
+    files["WebP lossless"] = encode(rgb, "WEBP", lossless=True)
+    files["WebP lossless RGBA"] = encode(rgba, "WEBP", lossless=True, exact=True)
+    if READS_ANIMATED_WEBP:
+        files["WebP animated"] = encode(
+            rgb, "WEBP", lossless=True, save_all=True, append_images=[ImageOps.flip(rgb)]
+        )
+    if READS_GIF:
+        files["GIF palette"] = encode(palette, "GIF")
+        files["GIF grey"] = encode(grey, "GIF")
+        files["GIF interlaced"] = encode(palette, "GIF", interlace=1)
+        files["GIF transparent colour"] = encode(palette, "GIF", transparency=3)
+        files["GIF animated"] = encode(palette, "GIF", save_all=True, append_images=[ImageOps.flip(palette)])
+    return files
+
+
+EXACT = exact_files()
+
+
+def reference(data: bytes) -> Any:
+    """Pillow's RGB; its 16-bit grey cut to the upper 8 bits."""
+    with Image.open(small(data)) as image:
+        if image.mode.startswith("I;16"):
+            return np.repeat((np.asarray(image) >> 8).astype(np.uint8)[:, :, None], 3, 2)
+    return pillow_rgb(data)
+
+
+def small(data: bytes) -> Any:
+    import io
+
+    return io.BytesIO(data)
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_lossless_files_have_the_pixels_of_pillow(expect: Expect, name: str) -> None:
+    want = reference(EXACT[name])
+    expect(RGB, EXACT[name], want=want)
+    expect(BGR, EXACT[name], want=want[:, :, ::-1])
+    grey = want.astype(np.float64) @ (0.299, 0.587, 0.114)
+    assert np.abs(expect(GRAY, EXACT[name])[:, :, 0] - grey).max() <= 1
+
+
+@pytest.mark.parametrize("name", ["chelsea.jpg", "chelsea_progressive.jpg", "chelsea.webp"])
+def test_photos_are_those_of_imdecode_and_within_1_of_pillow(expect: Expect, name: str) -> None:
+    data = (IMAGES / name).read_bytes()
+    buffer = np.frombuffer(data, np.uint8)
+    expect(BGR, data, want=cv2.imdecode(buffer, cv2.IMREAD_COLOR))
+    expect(GRAY, data, want=cv2.imdecode(buffer, cv2.IMREAD_GRAYSCALE)[:, :, None])
+    expect(RGB, data, want=pillow_rgb(data), atol=1)
+
+
+def test_a_grey_jpeg_has_three_equal_channels(expect: Expect) -> None:
+    data = encode(picture().convert("L"), "JPEG")
+    expect(RGB, data, want=pillow_rgb(data), atol=1)
+    image = RGB.run(data)
+    assert (image == image[:, :, :1]).all()
+    expect(GRAY, data, want=image[:, :, :1])
+
+
+def test_a_cmyk_jpeg_is_within_1_of_pillow(expect: Expect) -> None:
+    data = (IMAGES / "chelsea_cmyk.jpg").read_bytes()
+    expect(RGB, data, want=pillow_rgb(data), atol=1)
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize(
+    ("photometric", "samples", "tags"),
+    [(1, 1, {}), (2, 3, {}), (2, 4, {"t338": 2}), (0, 1, {})],
+    ids=["grey", "RGB", "RGBA", "white is 0"],
+)
+def test_16_bits_of_a_tiff_become_v_shifted_by_8(
+    expect: Expect, photometric: int, samples: int, tags: dict[str, int], order: str
+) -> None:
+    deep = np.random.default_rng(0).integers(0, 65536, (20, 30, samples)).astype(np.uint16)
+    want = (deep >> 8).astype(np.uint8)[:, :, :3]
+    want = 255 - want if photometric == 0 else want
+    data = tiff(deep, photometric, order=order, **tags)
+    expect(RGB, data, want=want if samples > 1 else np.repeat(want, 3, 2))
+    assert np.abs(GRAY.run(data)[:, :, 0] - want @ ((0.299, 0.587, 0.114) if samples > 1 else (1,))).max() <= 1
+
+
+def test_16_bits_of_a_png_become_v_shifted_by_8(expect: Expect) -> None:
+    deep = np.random.default_rng(0).integers(0, 65536, (20, 30, 3)).astype(">u2")
+    rows = b"".join(b"\0" + row.tobytes() for row in deep)
+    expect(RGB, png(30, 20, depth=16, rows=rows), want=(deep >> 8).astype(np.uint8))
+
+
+def test_only_an_rgba_tiff_comes_multiplied_by_its_alpha(expect: Expect) -> None:
+    rgba = pixels(20, 30, 4)
+    want = rgba[:, :, :3].astype(np.float64) * rgba[:, :, 3:] / 255
+    expect(RGB, tiff(rgba, 2, t338=2), want=np.rint(want).astype(np.uint8), atol=1)
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize(
+    ("format", "options"), [("JPEG", {}), ("PNG", {}), ("WEBP", {"lossless": True}), ("TIFF", {})], ids=lambda v: str(v)
+)
+def test_all_orientations_are_applied_as_pillow_does_unless_told_otherwise(
+    expect: Expect, format: str, options: dict[str, Any], orientation: int
+) -> None:
+    data = oriented(format, orientation, picture(10, 40), **options)
+    stored = Image.open(small(data)).convert("RGB")
+    stored.getexif()[0x0112] = orientation
+    expect(RGB, data, want=np.asarray(ImageOps.exif_transpose(stored)), atol=1 if format == "JPEG" else 0)
+    expect(DecodeImage(color="RGB", apply_orientation=False), data, want=np.asarray(stored), atol=1)
+    assert expect(GRAY, data).shape == ((40, 10, 1) if orientation > 4 else (10, 40, 1))
+
+
+def test_a_jpeg_stored_40_by_100_with_orientation_6_is_100_high_and_40_wide() -> None:
+    data = oriented("JPEG", 6, picture(40, 100))
+    assert RGB.run(data).shape == (100, 40, 3)
+    assert DecodeImage(color="RGB", apply_orientation=False).run(data).shape == (40, 100, 3)
+
+
+def test_a_colour_that_is_none_is_refused() -> None:
+    with pytest.raises(SpecError, match="color is 'rgb'") as error:
+        DecodeImage(color="rgb").infer(ENCODED_IMAGE)
+    assert "RGB, BGR, GRAY" in error.value.fix
+
+
+def test_max_pixels_below_1_is_refused() -> None:
+    with pytest.raises(SpecError, match="max_pixels is 0"):
+        DecodeImage(color="RGB", max_pixels=0).infer(ENCODED_IMAGE)
+
+
+def test_pixels_instead_of_bytes_are_refused() -> None:
+    with pytest.raises(SpecError, match=r"uint8\[2,2,3\]: dtype is uint8, wanted bytes"):
+        RGB.infer(TensorSpec("uint8", (2, 2, 3)))
+
+
+@pytest.mark.skipif(READS_GIF, reason="this OpenCV reads GIF")
+def test_gif_names_the_release_that_cannot_read_it() -> None:
+    with pytest.raises(DecodeError, match=rf"GIF: OpenCV {cv2.__version__} does not read it"):
+        RGB.run(encode(picture().quantize(4), "GIF"))
+
+
+@pytest.mark.skipif(READS_ANIMATED_WEBP, reason="this OpenCV reads animated WebP")
+def test_animated_webp_names_the_release_that_cannot_read_it() -> None:
+    data = encode(picture(), "WEBP", save_all=True, append_images=[picture(20, 30).rotate(180)])
+    with pytest.raises(DecodeError, match=rf"animated WebP: OpenCV {cv2.__version__} does not read it"):
+        RGB.run(data)
+
+
+def test_what_opencv_cannot_decode_names_the_format_and_the_release() -> None:
+    data = bytearray(png(4, 4))
+    data[-20] ^= 1  # in the compressed rows: their checksum is wrong now
+    with pytest.raises(DecodeError, match=rf"PNG: OpenCV {cv2.__version__} finds no image of 4 x 4 pixels"):
+        RGB.run(bytes(data))
+
+
+@pytest.mark.parametrize("name", small_files())
+def test_no_prefix_of_a_file_gives_other_pixels_than_the_file(name: str) -> None:
+    data = small_files()[name]
+    assert len(data) < 1024
+    if name == "GIF" and not READS_GIF:
+        pytest.skip("this OpenCV does not read GIF")
+    whole = RGB.run(data)
+    taken = []
+    for length in range(len(data)):
+        try:
+            image = RGB.run(data[:length])
+        except DecodeError:
+            continue
+        assert np.array_equal(image, whole)
+        taken.append(length)
+    # A GIF without its last byte, the trailer, has all its pixels.
+    assert taken == ([len(data) - 1] if name == "GIF" else [])
+
+
+@pytest.mark.parametrize("name", ["chelsea.jpg", "chelsea_progressive.jpg", "chelsea_cmyk.jpg", "chelsea.webp"])
+def test_a_photo_cut_anywhere_is_refused(name: str) -> None:
+    data = (IMAGES / name).read_bytes()
+    for length in range(0, len(data), 37):
+        with pytest.raises(DecodeError):
+            RGB.run(data[:length])
+
+
+@pytest.mark.parametrize("name", small_files())
+def test_bytes_behind_the_file_do_no_harm(name: str) -> None:
+    if name == "GIF" and not READS_GIF:
+        pytest.skip("this OpenCV does not read GIF")
+    data = small_files()[name]
+    assert np.array_equal(RGB.run(data + b"\0" * 5 + b"junk"), RGB.run(data))
+
+
+def test_an_animated_png_gives_its_first_frame_and_leaves_text_and_profiles_packed() -> None:
+    bomb = png_chunk(b"zTXt", b"key\0\0" + b"not even deflate data")
+    assert np.array_equal(RGB.run(png(4, 4, bomb)), np.zeros((4, 4, 3), np.uint8))
+
+
+def test_mutated_files_are_each_an_image_or_a_decode_error() -> None:
+    rng = np.random.default_rng(1)
+    files = [*small_files().values(), (IMAGES / "chelsea.jpg").read_bytes(), *list(EXACT.values())[::3]]
+    slowest = 0.0
+    for round in range(1000):
+        data = bytearray(files[round % len(files)])
+        for _ in range(rng.integers(1, 4)):
+            kind, at = rng.integers(4), int(rng.integers(len(data)))
+            if kind == 0:
+                del data[at:]
+            elif kind == 1:
+                del data[at : at + int(rng.integers(1, 40))]
+            elif kind == 2:
+                data[at % 64 % len(data)] = rng.integers(256)  # in the header
+            else:
+                data[at] ^= 1 << int(rng.integers(8))
+            if not data:
+                break
+        start = time.thread_time()
+        try:
+            image = DecodeImage(color="RGB", max_pixels=4_000_000).run(bytes(data))
+        except DecodeError as error:
+            assert error.fix
+        else:
+            assert image.dtype == np.uint8
+            assert image.ndim == 3
+            assert image.size <= 3 * 4_000_000
+        slowest = max(slowest, time.thread_time() - start)
+    assert slowest < 1
+
+
+BOMBS = """
+import struct, sys, time, zlib
+sys.path[:0] = sys.argv[1:]
+from bombs import bombs
+from ops.decode_image import DecodeImage
+from ops.errors import DecodeError
+
+def peak_kib():
+    return int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
+
+open("/proc/self/clear_refs", "w").write("5")  # the peak starts at what is resident now
+"""
+
+
+def test_a_memory_bound_is_kept_by_files_that_promise_more_than_they_hold() -> None:
+    pytest.importorskip("resource")

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import ops
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("ops", "ge_engine", "pipeline")
+
+# Tests of something that is not one source file: what they are about instead.
+NOT_MIRRORS = {
+    "tests/test_docs_ops.py": "scripts/ops_table.py",
+    "tests/test_docstrings.py": "every module",
+    "tests/test_house.py": "the repository",
+    "tests/test_lay_out_weights.py": "scripts/lay_out_weights.py",
+    "tests/test_readme.py": "the README files",
+    "tests/test_skips.py": "tests/conftest.py",
+    "tests/examples/test_types.py": "the types of both examples",
+}
+
+# Hosts and folders of one machine or one mirror. Spelled so that this file does not hold them itself.
+PRIVATE = re.compile(
+    r"/(?:work|root|home)/\w|/tmp/w\b|\bpypi\.org|pythonhosted|deb\.debian|npmjs\.|\.pyenv|index-url", re.IGNORECASE
+)
+
+
+def tracked() -> list[Path]:
+    """The files that git holds or would take."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    return [ROOT / name for name in names if (ROOT / name).is_file()]
+
+
+def test_the_distribution_has_a_version() -> None:
+    declared = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert declared is not None
+    assert importlib.metadata.version("gepipe") == declared[1]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_says_that_it_is_typed(package: str) -> None:
+    assert (ROOT / package / "py.typed").exists()
+
+
+def test_the_packages_are_those_of_this_tree() -> None:
+    assert Path(ops.__file__).parents[1] == ROOT
+
+
+def test_no_file_speaks_of_one_machine() -> None:
+    found = []
+    for path in tracked():
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        if path == Path(__file__).resolve():
+            continue
+        found += [f"{path.relative_to(ROOT)}: {match[0]}" for match in PRIVATE.finditer(text)]
+    assert not found
+
+
+def test_no_weights_under_another_licence_are_in_the_repository() -> None:
+    assert not [path for path in tracked() if "weights" in path.relative_to(ROOT).parts]
+
+
+def test_every_test_file_mirrors_a_source_file() -> None:
+    strangers = []
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        folder = path.parent.relative_to(ROOT / "tests")
+        stem = path.stem.removeprefix("test_")
+        source = ROOT / folder / stem
+        if not (source.with_suffix(".py").exists() or source.is_dir() or name in NOT_MIRRORS):
+            strangers.append(name)
+    assert not strangers
+    assert all((ROOT / name).exists() for name in NOT_MIRRORS)
