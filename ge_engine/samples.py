@@ -17,6 +17,11 @@ _RANGES = (1000, 100, 10, 2, 1)  # tried from the first: an id beyond the table 
 Batch = Mapping[str, Array]
 
 
+def has_ids(tensors: Tensors) -> bool:
+    """Whether a run may fail for the values that it is given."""
+    return any(dtype in _IDS for _, dtype, _ in tensors)
+
+
 def fill(shape: tuple[int, ...], dtype: np.dtype[Any], random: np.random.Generator, ids_below: int) -> Array:
     """Values as a trained network meets them: floats of 0..1, whole bytes, small ids."""
     if dtype.kind == "b":
@@ -32,8 +37,7 @@ def runnable_batch(tensors: Tensors, run: Callable[[Batch], Any], seed: int = 0)
 
     Errors: what `run` raises, when it fails whatever the ids.
     """
-    has_ids = any(dtype in _IDS for _, dtype, _ in tensors)
-    ranges = _RANGES if has_ids else _RANGES[-1:]
+    ranges = _RANGES if has_ids(tensors) else _RANGES[-1:]
     for ids_below in ranges:
         random = np.random.default_rng(seed)
         batch = {name: fill(shape, np.dtype(dtype), random, ids_below) for name, dtype, shape in tensors}

@@ -15,17 +15,37 @@ from .samples import Batch, runnable_batch
 from .stage import StaticGraph
 
 
-def deviation(static: Mapping[Gear, StaticGraph], shared: Mapping[tuple[tuple[str, int], ...], str]) -> float | None:
-    """How far each static graph, run alone, is from the shared graph of its sizes: 0.0 for the same bytes."""
-    largest: float | None = None
-    for dims, path in shared.items():
-        together = Runner(path)
-        for gear, graph in static.items():
-            if gear.dims == dims:
-                alone = Runner(graph.path)
-                batch, results, _ = runnable_batch(graph.inputs, alone)
-                largest = max(largest or 0.0, difference(results, together(batch)))
-    return largest
+class Unrunnable(Exception):
+    """A graph fails on every random batch; the cause is chained."""
+
+    def __init__(self, graph: StaticGraph) -> None:
+        super().__init__(str(graph.gear))
+        self.graph = graph
+
+
+def deviations(
+    static: Mapping[Gear, StaticGraph], shared: Mapping[tuple[tuple[str, int], ...], str]
+) -> dict[tuple[tuple[str, int], ...], float]:
+    """For each shared graph, how far the static graphs of its sizes, run alone, are from it: 0.0 for the same bytes.
+
+    Infinity where the shared graph fails. Errors: Unrunnable for a static graph that does.
+    """
+    found: dict[tuple[tuple[str, int], ...], float] = {}
+    together = {dims: Runner(path) for dims, path in shared.items()}
+    for graph in static.values():
+        try:
+            batch, results, _ = runnable_batch(graph.inputs, Runner(graph.path))
+        except Exception as error:  # ONNX Runtime has no family of exceptions
+            raise Unrunnable(graph) from error
+        dims = graph.gear.dims
+        if dims not in together:
+            continue
+        try:
+            gap = difference(results, together[dims](batch))
+        except Exception:  # as above
+            gap = float("inf")
+        found[dims] = max(found.get(dims, 0.0), gap)
+    return found
 
 
 class Runner:

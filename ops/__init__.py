@@ -3,6 +3,7 @@
 from .asset import Asset
 from .cast import Cast
 from .center_crop import CenterCrop
+from .decode_image import DecodeImage
 from .errors import (
     BuildError,
     DeclarationError,
@@ -44,6 +45,7 @@ __all__ = [
     "Counted",
     "DeclarationError",
     "DecodeError",
+    "DecodeImage",
     "DeviceError",
     "Edge",
     "Finding",

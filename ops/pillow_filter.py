@@ -14,6 +14,7 @@ from .spec import Array
 PRECISION_BITS = 32 - 8 - 2  # Pillow's fixed point: an int32 with 8 bits of pixel and 2 of headroom
 HALF_STEP = 0.5 / (1 << PRECISION_BITS)
 NARROW = 512  # bytes
+OWN_THREAD = 1 << 18  # OpenBLAS shares out larger products, and waits long for its threads where others compute too
 
 
 def _bilinear(x: Array) -> Array:
@@ -67,12 +68,22 @@ def _resize_rows(image: Array, size: int, filter: str, out: Array | None = None)
     # Output rows to a matrix product: more of them multiply more zeros, fewer make more calls.
     rows = 64 if flat.shape[1] <= NARROW and len(image) < 2 * size else 8
     for band in _bands(len(image), size, filter, rows):
-        # Multiples of 2**-22 below 2**9 have 31 bits: float64 adds them exactly, in any order.
-        levels = band.weights @ flat[band.source].astype(np.float64)
-        # To the nearest level and into 0..255. The half step takes halves up, as Pillow does, and moves nothing else.
-        # (cv2.add would say it plainer, but takes some small arrays for scalars.)
-        cv2.addWeighted(levels, 1, levels, 0, HALF_STEP, dst=flat_out[band.target], dtype=cv2.CV_8U)
+        width = max(OWN_THREAD // band.weights.size, 16)
+        for start in range(0, flat.shape[1], width):
+            columns = slice(start, start + width)
+            # Multiples of 2**-22 below 2**9 have 31 bits: float64 adds them exactly, in any order.
+            levels = band.weights @ flat[band.source, columns].astype(np.float64)
+            _round(levels, flat_out[band.target, columns])
     return out
+
+
+def _round(levels: Array, out: Array) -> None:
+    """To the nearest level and into 0..255. The half step takes halves up, as Pillow does, and moves nothing else.
+
+    (cv2.add would say it plainer, but takes some small arrays for scalars.)
+    """
+    levels = levels[: len(out)]
+    cv2.addWeighted(levels, 1, levels, 0, HALF_STEP, dst=out, dtype=cv2.CV_8U)
 
 
 class _Band(NamedTuple):
@@ -91,8 +102,10 @@ def _bands(size_in: int, size_out: int, filter: str, rows: int) -> tuple[_Band, 
     for start in range(0, size_out, rows):
         target = slice(start, min(start + rows, size_out))
         source = slice(int(first[start]), int(last[target].max()))
-        matrix = np.zeros((target.stop - start, source.stop - source.start + len(taps)))
-        np.put_along_axis(matrix, first[target, None] - source.start + taps, weights[target], axis=1)
+        # Two rows at least: a single one is a product of another kind, shared out when it is much smaller.
+        matrix = np.zeros((max(target.stop - start, 2), source.stop - source.start + len(taps)))
+        places = first[target, None] - source.start + taps
+        np.put_along_axis(matrix[: len(places)], places, weights[target], axis=1)
         bands.append(_Band(target, source, np.ascontiguousarray(matrix[:, : source.stop - source.start])))
     return tuple(bands)
 

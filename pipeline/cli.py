@@ -22,7 +22,7 @@ from ops import DeclarationError, Finding, GepipeError, SpecError, ValidationErr
 from .answers import answer_table, to_json
 from .deployment import Deployment
 from .doctor import examine
-from .explain import render, rows
+from .explain import explain, rows
 from .load import load
 from .near import near
 from .parse import sample_from
@@ -80,7 +80,7 @@ def plan(
             findings = [finding.as_dict() for finding in compiled.findings]
             _print_json({"rows": [row._asdict() for row in rows(compiled)], "findings": findings})
         else:
-            render(compiled, out)
+            typer.echo(explain(compiled))
 
 
 @app.command()

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from ops import TensorSpec
 
@@ -48,47 +43,25 @@ def rows(plan: Plan) -> Iterator[Row]:
                 yield _row(stage.name, stage.placement, gears, step.name, op, key, spec, key in crossing)
 
 
-def explain(plan: Plan, width: int = 120) -> str:
-    """A table of the rows, and below it what was built and found."""
-    text = io.StringIO()
-    console = Console(file=text, width=width, force_terminal=False, highlight=False)
-    render(plan, console)
-    return text.getvalue().rstrip()
-
-
-def render(plan: Plan, console: Console) -> None:
-    """The same, on a console."""
-    table = Table(title=Text(str(plan.graph)), title_justify="left", box=None, pad_edge=False)
-    for heading in ("stage", "node", "op", "makes", "spec of one sample", "layout"):
-        table.add_column(heading, overflow="fold")
-    table.add_column("bytes", justify="right")
-    table.add_column("crosses")
-    last = None
-    for row in rows(plan):
-        label = f"{row.stage or 'caller'}"
-        if row.placement == "device":
-            label += f" (device, gears {row.gears})"
-        elif row.placement == "host":
-            label += " (host)"
-        table.add_row(
-            Text(label if label != last else ""),
-            Text(row.node),
-            Text(row.op),
-            Text(row.key if row.key != row.node else ""),
-            Text(f"{row.dtype}{row.shape}"),
-            row.layout,
-            f"{row.nbytes:,}" if row.nbytes is not None else "varies",
-            "*" if row.crosses else "",
-            style="bold" if row.placement == "device" else None,
-        )
-        last = label
-    console.print(table)
-    for name in plan.built:
-        console.print(Text(f"{name}: {_how_built(plan, name)}"))
-    outputs = ", ".join(f"{output.name} = {output.key}" for output in plan.graph.outputs)
-    console.print(Text(f"outputs: {outputs}"))
-    for finding in plan.findings:
-        console.print(Text(str(finding)))
+def explain(plan: Plan) -> str:
+    """The rows by stage, in columns, and below them what was built and found."""
+    values = list(rows(plan))
+    cells = {row.key: (f"  {row.key}{'*' if row.crosses else ''}", row.op, f"{row.dtype}{row.shape}") for row in values}
+    widths = [max(len(cell[column]) for cell in cells.values()) for column in range(3)]
+    lines = [f"{plan.graph.name}: bytes of one sample; * crosses to another stage or to the caller"]
+    stage = None
+    for row in values:
+        if row.stage != stage:
+            stage = row.stage
+            gears = f", gears {row.gears}" if row.gears else ""
+            lines.append(f"{row.stage} ({row.placement}{gears})" if stage else "caller")
+        columns = " ".join(cell.ljust(width) for cell, width in zip(cells[row.key], widths))
+        nbytes = "varies" if row.nbytes is None else f"{row.nbytes:,}"
+        lines.append(f"{columns} {row.layout:3} {nbytes:>10}")
+    lines += (f"{name}: {_how_built(plan, name)}" for name in plan.built)
+    lines.append("outputs: " + ", ".join(f"{output.name} = {output.key}" for output in plan.graph.outputs))
+    lines += map(str, plan.findings)
+    return "\n".join(lines)
 
 
 def _how_built(plan: Plan, name: str) -> str:

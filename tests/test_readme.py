@@ -1,0 +1,110 @@
+"""Every block of a README runs, and prints what the README says.
+
+A ```python block begins with a comment that names its file; it is written there. A ```console block holds commands
+(`$ ...`) and what they print; `...` stands for any lines. Commands run in a copy of the examples, in order; `make` is
+what CI itself runs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = ["README.md", "examples/yolo11/README.md", "examples/cnclip/README.md"]
+
+
+def blocks(text: str) -> list[tuple[str, str]]:
+    """The language and the content of each fenced block."""
+    return re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def commands(block: str) -> list[tuple[str, str]]:
+    """Each command of a console block, with what it prints."""
+    parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
+    return list(zip(parts[1::2], parts[2::2]))
+
+
+def same(want: str, got: str) -> bool:
+    """Whether two lines agree but for blanks and the last digits of numbers."""
+    wanted, gotten = want.split(), got.split()
+    return len(wanted) == len(gotten) and all(a == b or _near(a, b) for a, b in zip(wanted, gotten))
+
+
+def _near(want: str, got: str) -> bool:
+    try:
+        a, b = float(want.strip("[],")), float(got.strip("[],"))
+    except ValueError:
+        return False
+    return "." in want and abs(a - b) <= (0.005 if abs(a) <= 1 else 1.5)
+
+
+def prints(want: str, got: str) -> bool:
+    """Whether the lines are the wanted ones; `...` stands for any number of them."""
+    lines = [line for line in got.splitlines() if line.strip()]
+    wanted = [line for line in want.splitlines() if line.strip()]
+    if "..." not in wanted:
+        return len(lines) == len(wanted) and all(map(same, wanted, lines))
+    gap = wanted.index("...")
+    head, tail = wanted[:gap], wanted[gap + 1 :]
+    rest = lines[gap:]
+    return all(map(same, head, lines)) and any(
+        prints("\n".join(tail), "\n".join(rest[skip:])) for skip in range(len(rest) + 1)
+    )
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    if not (ROOT / "examples" / "yolo11" / "weights" / "yolo11n.onnx").exists():
+        pytest.skip("no weights: run make setup")
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("out", "__pycache__"))
+    return tmp_path
+
+
+@pytest.mark.weights
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_runs_and_prints_what_it_says(page: str, copy: Path) -> None:
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    environment = {**os.environ, "PATH": path, "COLUMNS": "120", "PYTHONIOENCODING": "utf-8"}
+    found = blocks((ROOT / page).read_text(encoding="utf-8"))
+    assert found
+    for language, block in found:
+        if language == "python":
+            name = re.match(r"# (\S+\.py)\n", block)
+            assert name is not None, f"which file is it?\n{block}"
+            (copy / name[1]).write_text(block, encoding="utf-8")
+            continue
+        assert language == "console", block
+        for command, want in commands(block):
+            if command.startswith("make "):
+                continue
+            result = subprocess.run(
+                command, shell=True, cwd=copy, env=environment, capture_output=True, encoding="utf-8", check=False
+            )
+            got = result.stdout + result.stderr
+            assert prints(want, got), f"$ {command}\n{got}"
+
+
+def test_the_pipeline_of_the_readme_is_that_of_the_example() -> None:
+    (block,) = [
+        block
+        for _, block in blocks((ROOT / PAGES[0]).read_text(encoding="utf-8"))
+        if "yolo11/graph.py" in block.splitlines()[0]
+    ]
+    example = (ROOT / "examples" / "yolo11" / "graph.py").read_text(encoding="utf-8")
+    assert block.partition("\n")[2] == example.partition("\n\n")[2]
+
+
+def test_a_command_must_print_the_lines_that_the_page_shows() -> None:
+    assert prints("a 0.939\n", "a   0.941\n\n")
+    assert not prints("a 0.939\n", "a 0.95\n")
+    assert not prints("a 12\n", "a 13\n")
+    assert not prints("a\n", "a\nb\n")
+    assert prints("a\n...\nd\n", "a\nb\nc\nd\n")
+    assert not prints("a\n...\nd\n", "a\nb\n")

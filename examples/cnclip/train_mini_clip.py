@@ -54,6 +54,7 @@ WIDTH = 512  # of the shared space, as in Chinese-CLIP ViT-B/16
 LENGTH = 52  # ids in a row of text
 VOCAB_SIZE = 21128
 PAD, UNKNOWN, CLS, SEP = 0, 100, 101, 102
+TOKENIZER = BertWordPieceTokenizer(str(HERE / "vocab.txt"), lowercase=True)
 CLIP_MEAN = (0.48145466, 0.4578275, 0.40821073)
 CLIP_STD = (0.26862954, 0.26130258, 0.27577711)
 
@@ -209,7 +210,7 @@ def read_words() -> dict[str, list[int]]:
     return {word: sorted(numbers) for word, numbers in words.items()}
 
 
-def train_text_tower(classes: Tensor, epochs: int = 100, batch: int = 256, rate: float = 3e-3) -> TextTower:
+def train_text_tower(classes: Tensor, epochs: int = 200, batch: int = 256, rate: float = 3e-3) -> TextTower:
     """Turn a sentence about a word towards the middle of the word's classes."""
     words = read_words()
     targets = normalize(torch.stack([classes[numbers].mean(0) for numbers in words.values()]), dim=1)
@@ -225,7 +226,7 @@ def train_text_tower(classes: Tensor, epochs: int = 100, batch: int = 256, rate:
         text = rows[torch.from_numpy(tokenize([sentence_about(word, frames, rng) for word in words]))]
         text = text[:, : int((text != 0).sum(1).max()) + 2]  # the rest is padding, and would only take time
         # Now and then a character is unknown, so that unknown ones come to mean little.
-        text = torch.where((torch.rand(text.shape) < 0.03) & (text != 0), rows[UNKNOWN], text)
+        text = torch.where((torch.rand(text.shape) < 0.01) & (text != 0), rows[UNKNOWN], text)
         total = 0.0
         for some in torch.randperm(len(words)).split(batch):
             loss = (1 - (normalize(tower.read(text[some]), dim=1) * targets[some]).sum(1)).mean()
@@ -234,7 +235,7 @@ def train_text_tower(classes: Tensor, epochs: int = 100, batch: int = 256, rate:
             optimizer.step()
             schedule.step()
             total += loss.item() * len(some)
-        if epoch % 10 == 0:
+        if epoch % 20 == 0:
             print(f"epoch {epoch} of {epochs}: 1 - cosine {total / len(words):.3f}", flush=True)
     return tower
 
@@ -259,8 +260,7 @@ def cut_vocabulary(ids: Array) -> Tensor:
 def tokenize(sentences: list[str]) -> Array:
     """Chinese-CLIP's own ids, int64[n,52]."""
     ids = np.full((len(sentences), LENGTH), PAD, np.int64)
-    tokenizer = BertWordPieceTokenizer(str(HERE / "vocab.txt"), lowercase=True)
-    for row, encoding in zip(ids, tokenizer.encode_batch(sentences, add_special_tokens=False)):
+    for row, encoding in zip(ids, TOKENIZER.encode_batch(sentences, add_special_tokens=False)):
         tokens = [CLS, *encoding.ids[: LENGTH - 2], SEP]
         row[: len(tokens)] = tokens
     return ids
@@ -268,8 +268,9 @@ def tokenize(sentences: list[str]) -> Array:
 
 def preprocess(image: Image.Image) -> Array:
     """Chinese-CLIP's own preprocessing: the whole picture squeezed to 224 x 224, float32[3,224,224]."""
-    pixels = np.asarray(image.convert("RGB").resize((224, 224), Image.Resampling.BICUBIC), np.float32)
-    return ((pixels / 255 - CLIP_MEAN) / CLIP_STD).transpose(2, 0, 1).astype(np.float32)
+    pixels: Array = np.asarray(image.convert("RGB").resize((224, 224), Image.Resampling.BICUBIC), np.float32)
+    normal: Array = (pixels / 255 - CLIP_MEAN) / CLIP_STD
+    return normal.transpose(2, 0, 1).astype(np.float32)
 
 
 def picture(name: str) -> Image.Image:
@@ -298,7 +299,7 @@ def export(tower: Any, example: Array, name: str, half: bool) -> Array:
         opset_version=13,  # as Chinese-CLIP's own export
         dynamo=False,
     )
-    model = onnx.load(path)
+    model = fold(path)
     if half:
         store_half(model.graph)
     model.doc_string = f"The {name} tower of a small stand-in for Chinese-CLIP. It is not Chinese-CLIP."
@@ -323,6 +324,19 @@ def export(tower: Any, example: Array, name: str, half: bool) -> Array:
     return features
 
 
+def fold(path: Path) -> onnx.ModelProto:
+    """Without the arithmetic on constants, and the Pad before each Conv, that torch leaves in the graph."""
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.optimized_model_filepath = str(path)
+    ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    model = onnx.load(path)
+    standard = [opset for opset in model.opset_import if opset.domain == ""]
+    del model.opset_import[:]  # ONNX Runtime lists every domain that it knows
+    model.opset_import.extend(standard)
+    return model
+
+
 def store_half(graph: onnx.GraphProto) -> None:
     """Keep the large weights as float16, with a Cast to float32 that a runtime folds when it loads the file."""
     casts = []
@@ -337,7 +351,8 @@ def store_half(graph: onnx.GraphProto) -> None:
 
 
 def unit(features: Array) -> Array:
-    return features / np.linalg.norm(features, axis=1, keepdims=True)
+    length: Array = np.linalg.norm(features, axis=1, keepdims=True)
+    return np.divide(features, length)
 
 
 def print_check(similarity: Array, names: list[str]) -> None:

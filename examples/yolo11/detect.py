@@ -5,6 +5,7 @@ python examples/yolo11/detect.py [PICTURE]
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ import ops
 HERE = Path(__file__).resolve().parent
 PHOTO = HERE / "weights" / "bus.jpg"
 OUT = HERE / "out"
+FONT = cv2.FONT_HERSHEY_SIMPLEX
+ORANGE, BLACK = (0, 160, 255), (0, 0, 0)
 
 
 def detect(data: bytes) -> dict[str, Any]:
@@ -29,13 +32,15 @@ def detect(data: bytes) -> dict[str, Any]:
 def draw(data: bytes, boxes: ops.Array, titles: list[str]) -> ops.Array:
     """The picture, as the pipeline saw it, with its boxes: uint8[H,W,3], BGR."""
     picture = ops.DecodeImage(color="BGR").run(data)
-    thickness = max(round(min(picture.shape[:2]) / 300), 1)
+    height, width = picture.shape[:2]
+    unit = max(round(min(height, width) / 400), 1)
     for box, title in zip(boxes, titles):
         left, top, right, bottom = (round(float(value)) for value in box)
-        cv2.rectangle(picture, (left, top), (right, bottom), (0, 160, 255), thickness)
-        corner = (max(left, 0) + thickness, max(top, 0) + 12 * thickness)
-        for colour, width in (((0, 0, 0), 3 * thickness), ((255, 255, 255), thickness)):  # white on a dark rim
-            cv2.putText(picture, title, corner, cv2.FONT_HERSHEY_SIMPLEX, 0.4 * thickness, colour, width, cv2.LINE_AA)
+        cv2.rectangle(picture, (left, top), (right, bottom), ORANGE, unit)
+        (text_width, text_height), _ = cv2.getTextSize(title, FONT, unit / 4, 1)
+        x, y = max(min(left, width - text_width - unit), 0), max(top - unit, text_height + unit)
+        cv2.rectangle(picture, (x, y - text_height - unit), (x + text_width + unit, y + unit), ORANGE, cv2.FILLED)
+        cv2.putText(picture, title, (x + unit, y), FONT, unit / 4, BLACK, 1, cv2.LINE_AA)
     return picture
 
 
@@ -53,7 +58,7 @@ def main() -> None:
     target = OUT / f"{path.stem}.png"
     titles = [f"{label} {score:.2f}" for label, score in zip(labels, found["scores"])]
     cv2.imwrite(str(target), draw(data, found["boxes"], titles))
-    print(f"drawn in {target}")
+    print(f"drawn in {os.path.relpath(target)}")
 
 
 if __name__ == "__main__":

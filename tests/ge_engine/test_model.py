@@ -183,7 +183,7 @@ def test_a_size_that_the_model_cannot_take_is_refused_with_the_reason(tmp_path: 
 
 def test_a_size_gear_for_a_fixed_dim_is_refused(tmp_path: Path) -> None:
     path = scale_model(tmp_path / "m.onnx", dims=("n", 3, 640, 640))
-    with pytest.raises(SpecError, match="dim 2 takes the sizes 640, 480, .*wants"):
+    with pytest.raises(SpecError, match=r"dim 2 takes the sizes 640, 480, .*wants"):
         Model(str(path)).infer(f32(3, 640, Graded("W", (640, 480))))
 
 

@@ -145,7 +145,7 @@ def test_external_data_outside_the_folder_is_refused(tmp_path: Path, location: s
 
 def test_missing_external_data_is_named(tmp_path: Path) -> None:
     path = external_model(tmp_path, "weights.data")
-    with pytest.raises(ModelError, match="external data 'weights.data' is missing"):
+    with pytest.raises(ModelError, match=r"external data 'weights\.data' is missing"):
         read_skeleton(str(path))
 
 
@@ -157,7 +157,7 @@ def test_external_data_that_is_too_short_is_refused_with_both_sizes(tmp_path: Pa
 
 def test_a_missing_file_gets_a_near_miss_or_a_list(tmp_path: Path) -> None:
     scale_model(tmp_path / "yolo11n.onnx")
-    with pytest.raises(ModelError, match="there is no file .*yolo1n.onnx") as error:
+    with pytest.raises(ModelError, match=r"there is no file .*yolo1n\.onnx") as error:
         read_skeleton(str(tmp_path / "yolo1n.onnx"))
     assert error.value.fix == "did you mean yolo11n.onnx?"
     with pytest.raises(ModelError) as error:

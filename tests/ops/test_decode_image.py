@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import io
+import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import cv2
 import numpy as np
 import pytest
-from encoded import IMAGES, encode, oriented, picture, pillow_rgb, pixels, png, png_chunk, small_files, tiff
+from encoded import IMAGES, encode, oriented, picture, pillow_rgb, pixels, png, png_chunk, size_bombs, small_files, tiff
 from expecting import Expect
 from PIL import Image, ImageOps
 
@@ -26,7 +29,9 @@ def exact_files() -> dict[str, bytes]:
     grey, palette, one = rgb.convert("L"), rgb.quantize(16), rgb.convert("1")
     rgba = Image.fromarray(pixels(20, 30, 4))
     deep = Image.fromarray((np.arange(600, dtype=np.uint32) * 109).astype(np.uint16).reshape(20, 30))
-    files = {f"TIFF {name}": encode(rgb, "TIFF", compression=name) for name in ("raw", "tiff_lzw", "tiff_adobe_deflate")}
+    files = {
+        f"TIFF {name}": encode(rgb, "TIFF", compression=name) for name in ("raw", "tiff_lzw", "tiff_adobe_deflate")
+    }
     files["TIFF CMYK"] = encode(rgb.convert("CMYK"), "TIFF")
     for format in ("PNG", "BMP", "TIFF"):
         for name, image in {"RGB": rgb, "grey": grey, "palette": palette, "1 bit": one}.items():
@@ -41,9 +46,7 @@ def exact_files() -> dict[str, bytes]:
     files["WebP lossless"] = encode(rgb, "WEBP", lossless=True)
     files["WebP lossless RGBA"] = encode(rgba, "WEBP", lossless=True, exact=True)
     if READS_ANIMATED_WEBP:
-        files["WebP animated"] = encode(
-            rgb, "WEBP", lossless=True, save_all=True, append_images=[ImageOps.flip(rgb)]
-        )
+        files["WebP animated"] = encode(rgb, "WEBP", lossless=True, save_all=True, append_images=[ImageOps.flip(rgb)])
     if READS_GIF:
         files["GIF palette"] = encode(palette, "GIF")
         files["GIF grey"] = encode(grey, "GIF")
@@ -58,16 +61,10 @@ EXACT = exact_files()
 
 def reference(data: bytes) -> Any:
     """Pillow's RGB; its 16-bit grey cut to the upper 8 bits."""
-    with Image.open(small(data)) as image:
+    with Image.open(io.BytesIO(data)) as image:
         if image.mode.startswith("I;16"):
             return np.repeat((np.asarray(image) >> 8).astype(np.uint8)[:, :, None], 3, 2)
     return pillow_rgb(data)
-
-
-def small(data: bytes) -> Any:
-    import io
-
-    return io.BytesIO(data)
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -76,7 +73,7 @@ def test_lossless_files_have_the_pixels_of_pillow(expect: Expect, name: str) -> 
     expect(RGB, EXACT[name], want=want)
     expect(BGR, EXACT[name], want=want[:, :, ::-1])
     grey = want.astype(np.float64) @ (0.299, 0.587, 0.114)
-    assert np.abs(expect(GRAY, EXACT[name])[:, :, 0] - grey).max() <= 1
+    assert np.abs(expect(GRAY, EXACT[name])[:, :, 0] - grey).max() < 1.1
 
 
 @pytest.mark.parametrize("name", ["chelsea.jpg", "chelsea_progressive.jpg", "chelsea.webp"])
@@ -115,7 +112,7 @@ def test_16_bits_of_a_tiff_become_v_shifted_by_8(
     want = 255 - want if photometric == 0 else want
     data = tiff(deep, photometric, order=order, **tags)
     expect(RGB, data, want=want if samples > 1 else np.repeat(want, 3, 2))
-    assert np.abs(GRAY.run(data)[:, :, 0] - want @ ((0.299, 0.587, 0.114) if samples > 1 else (1,))).max() <= 1
+    assert np.abs(GRAY.run(data)[:, :, 0] - want @ ((0.299, 0.587, 0.114) if samples > 1 else (1,))).max() < 1.1
 
 
 def test_16_bits_of_a_png_become_v_shifted_by_8(expect: Expect) -> None:
@@ -138,7 +135,7 @@ def test_all_orientations_are_applied_as_pillow_does_unless_told_otherwise(
     expect: Expect, format: str, options: dict[str, Any], orientation: int
 ) -> None:
     data = oriented(format, orientation, picture(10, 40), **options)
-    stored = Image.open(small(data)).convert("RGB")
+    stored = Image.fromarray(pillow_rgb(oriented(format, 1, picture(10, 40), **options)))
     stored.getexif()[0x0112] = orientation
     expect(RGB, data, want=np.asarray(ImageOps.exif_transpose(stored)), atol=1 if format == "JPEG" else 0)
     expect(DecodeImage(color="RGB", apply_orientation=False), data, want=np.asarray(stored), atol=1)
@@ -167,7 +164,7 @@ def test_pixels_instead_of_bytes_are_refused() -> None:
         RGB.infer(TensorSpec("uint8", (2, 2, 3)))
 
 
-@pytest.mark.skipif(READS_GIF, reason="this OpenCV reads GIF")
+@pytest.mark.skipif(READS_GIF, reason=f"{OPENCV} reads no release without GIF")
 def test_gif_names_the_release_that_cannot_read_it() -> None:
     with pytest.raises(DecodeError, match=rf"GIF: OpenCV {cv2.__version__} does not read it"):
         RGB.run(encode(picture().quantize(4), "GIF"))
@@ -258,19 +255,46 @@ def test_mutated_files_are_each_an_image_or_a_decode_error() -> None:
     assert slowest < 1
 
 
+@pytest.mark.parametrize("name", size_bombs())
+def test_an_image_above_max_pixels_is_refused_before_it_is_decoded(name: str) -> None:
+    data = size_bombs()[name]
+    start = time.thread_time()
+    with pytest.raises(DecodeError, match=r"pixels, max_pixels is 89478485"):
+        RGB.run(data)
+    assert time.thread_time() - start < 0.1
+
+
 BOMBS = """
-import struct, sys, time, zlib
-sys.path[:0] = sys.argv[1:]
-from bombs import bombs
+import resource, time
+from encoded import size_bombs, text_bomb, work_bombs
 from ops.decode_image import DecodeImage
 from ops.errors import DecodeError
 
-def peak_kib():
-    return int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
-
-open("/proc/self/clear_refs", "w").write("5")  # the peak starts at what is resident now
+op = DecodeImage(color="RGB")
+bombs = [*size_bombs().values(), *work_bombs().values()]
+text = text_bomb()
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+start = time.process_time()
+for bomb in bombs:
+    try:
+        raise SystemExit(f"an image of {op.run(bomb).shape}")
+    except DecodeError:
+        pass
+assert op.run(text).shape == (16, 16, 3)
+spent = time.process_time() - start
+grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak
+assert spent < 1, f"{spent} s"
+assert grown < 32 << 10, f"{grown} KiB"
 """
 
 
-def test_a_memory_bound_is_kept_by_files_that_promise_more_than_they_hold() -> None:
-    pytest.importorskip("resource")
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KiB on Linux")
+def test_bombs_cost_neither_time_nor_memory() -> None:
+    here = Path(__file__).parents
+    run = subprocess.run(
+        [sys.executable, "-c", BOMBS],
+        env={**os.environ, "PYTHONPATH": f"{here[2]}{os.pathsep}{here[1] / 'support'}"},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr

@@ -72,3 +72,55 @@ def small_files() -> dict[str, bytes]:
     image = Image.fromarray(np.kron(pixels(3, 4), np.ones((4, 4, 1), np.uint8)))
     files = {name: encode(image, name) for name in ("JPEG", "PNG", "BMP", "TIFF", "GIF")}
     return files | {"WebP": encode(image, "WEBP", lossless=True)}
+
+
+def zeros_deflated(nbytes: int) -> bytes:
+    """Made piece by piece, so that it takes no memory here."""
+    packer = zlib.compressobj(9)
+    pieces = [packer.compress(bytes(1 << 20)) for _ in range(nbytes >> 20)]
+    return b"".join(pieces) + packer.flush()
+
+
+def with_size(data: bytes, at: int, form: str, width: int, height: int) -> bytes:
+    """The file with another size written at `at` of its header."""
+    size = struct.pack(form, width, height)
+    return data[:at] + size + data[at + len(size) :]
+
+
+def size_bombs() -> dict[str, bytes]:
+    """Small files of every format whose header promises more than 89,478,485 pixels."""
+    files = small_files()
+    start = files["JPEG"].index(b"\xff\xc0") + 5
+    canvas = (16383).to_bytes(3, "little") * 2
+    body = b"VP8X" + struct.pack("<I4x", 10) + canvas + files["WebP"][12:]
+    return {
+        "JPEG": with_size(files["JPEG"], start, ">HH", 65500, 65500),
+        "PNG": with_size(files["PNG"], 16, ">II", 60000, 60000),
+        "WebP": b"RIFF" + struct.pack("<I", len(body) + 4) + b"WEBP" + body,
+        "BMP": with_size(files["BMP"], 18, "<ii", 60000, -60000),
+        "TIFF": tiff(pixels(4, 4), 2, t256=60000, t257=60000),
+        "GIF": with_size(files["GIF"], 6, "<HH", 65535, 65535),
+    }
+
+
+def work_bombs() -> dict[str, bytes]:
+    """Files of an allowed size that would cost far more than their pixels."""
+    progressive = encode(Image.new("RGB", (3000, 3000)), "JPEG", progressive=True)
+    last_scan = progressive[progressive.rindex(b"\xff\xda") : -2]
+    grey = small_files()["JPEG"]
+    tiles = {"t259": 8, "t322": 30000, "t323": 30000, "t324": 8, "t325": 40}
+    return {
+        "1000 scans": progressive[:-2] + last_scan * 1000 + progressive[-2:],
+        "no data": with_size(grey, grey.index(b"\xff\xc0") + 5, ">HH", 1365, 65500),
+        "rows beyond the last": png(16, 16).replace(
+            png_chunk(b"IEND", b""), png_chunk(b"IDAT", zeros_deflated(64 << 20)) + png_chunk(b"IEND", b"")
+        ),
+        "tiles": tiff(pixels(4, 4), 2, **tiles),
+        "strips": tiff(pixels(4, 4), 2, t278=0x7FFFFFFF, t279=0x7FFFFFFF),
+    }
+
+
+def text_bomb() -> bytes:
+    """A PNG of 16 x 16 whose texts inflate to 600 MB."""
+    packed = zeros_deflated(6 << 20)
+    return png(16, 16, *(png_chunk(b"zTXt", b"key %d\0\0" % number + packed) for number in range(100)))
