@@ -15,19 +15,19 @@ from . import runtime
 from .assemble import assemble
 from .builder import BATCH
 from .dynamic import Chain, dynamic_chains, values_of
-from .fold import folded, folded_for_any_batch
+from .fold import folded
+from .free_batch import folded_for_any_batch
 from .gears import Gear, Gears
 from .row_independence import ROWS, mixing_node
 from .samples import has_ids
 from .shapes import set_shape, shape_of
 from .stage import BuiltStage, StageGraph, StaticGraph, Tensors
-from .verify import Unrunnable, deviations
+from .verify import Bounds, Dims, Unrunnable, bounds_of, deviations
 from .weights import WeightFile
 
 __all__ = ["BuiltStage", "Progress", "StageGraph", "StaticGraph", "build"]
 
 Progress = Callable[[str, int, int], None]
-Dims = tuple[tuple[str, int], ...]
 
 WORST = 1e-3  # a relative difference that no kernel explains
 _OWN_GRAPHS = "each gear runs its own graph, which takes more memory; export the model with a dynamic batch"
@@ -138,18 +138,20 @@ class _Build:
         return str(path)
 
     def _checked(self, static: dict[Gear, StaticGraph], shared: dict[Dims, str]) -> tuple[float | None, str | None]:
-        """Run the graphs: how far the shared ones are off, and which node mixes rows. An unfit shared one is dropped."""
+        """Run the graphs: how far the shared ones are off (an unfit one is dropped), and which node mixes rows."""
+        smallest = min(static.values(), key=lambda graph: graph.gear.batch)
         try:
-            found = deviations(static, shared)
+            bounds = bounds_of(smallest)
+            found = deviations(static, shared, bounds)
             for dims in [dims for dims, gap in found.items() if gap > WORST]:
                 self._find(
                     "G55", "the graph for every batch size gives other answers than each gear's own", _OWN_GRAPHS
                 )
                 del shared[dims]
-            return max((found[dims] for dims in shared), default=None), self._mixing(static, shared)
+            return max((found[dims] for dims in shared), default=None), self._mixing(static, shared, bounds)
         except Unrunnable as error:
             reason = runtime.first_line(error.__cause__ or error)
-            if not has_ids(error.graph.inputs):
+            if not has_ids(smallest.inputs):
                 raise BuildError(
                     f"stage '{self.stage.name}' fails at gear {error}: {reason}",
                     fix="look at the cause; the model does not take every batch size that it declares",
@@ -161,12 +163,12 @@ class _Build:
             shared.clear()
             return None, None
 
-    def _mixing(self, static: dict[Gear, StaticGraph], shared: dict[Dims, str]) -> str | None:
+    def _mixing(self, static: dict[Gear, StaticGraph], shared: dict[Dims, str], bounds: Bounds) -> str | None:
         gear, graph = max(static.items(), key=lambda item: item[0].batch)
         if gear.dims not in shared:
-            return mixing_node(graph.path, graph.inputs)
+            return mixing_node(graph.path, graph.inputs, bounds)
         tensors = tuple((name, dtype, (ROWS, *shape[1:])) for name, dtype, shape in graph.inputs)
-        return mixing_node(shared[gear.dims], tensors)
+        return mixing_node(shared[gear.dims], tensors, bounds)
 
     def _note(self, shared_deviation: float | None, mixing: str | None) -> None:
         if mixing is not None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from ops import Graded, SpecError, TensorSpec
+from ops import SpecError, TensorSpec
 
 
 @dataclass(frozen=True)
 class Gear:
     """One grade: a batch size, and the size that named dims have (empty where the model has batch gears).
+
+    index: which of the sizes it is; every Graded dim of the stage, of outputs too, has its value of that index.
 
     >>> str(Gear(4)), str(Gear(1, (("H", 640), ("W", 480))))
     ('4', '640x480')
@@ -19,15 +21,14 @@ class Gear:
 
     batch: int
     dims: tuple[tuple[str, int], ...] = ()
+    index: int = field(default=0, compare=False)
 
     def shape(self, spec: TensorSpec) -> tuple[int, ...]:
         """The whole shape of a tensor in this gear, batch axis first."""
-        sizes = dict(self.dims)
-        rest = (sizes[dim.name] if isinstance(dim, Graded) else dim for dim in spec.shape)
-        return (self.batch, *(dim if isinstance(dim, int) else dim.limit for dim in rest))  # type: ignore[union-attr]
+        return (self.batch, *spec.at_gear(self.index))
 
     def with_batch(self, batch: int) -> Gear:
-        return Gear(batch, self.dims)
+        return replace(self, batch=batch)
 
     def __str__(self) -> str:
         return "x".join(str(value) for _, value in self.dims) if self.dims else str(self.batch)
@@ -101,9 +102,9 @@ class Gears:
         return self.batches[-1]
 
     def __iter__(self) -> Iterator[Gear]:
-        for dims in self.sizes or ((),):
+        for index, dims in enumerate(self.sizes or ((),)):
             for batch in self.batches:
-                yield Gear(batch, dims)
+                yield Gear(batch, dims, index)
 
     def __len__(self) -> int:
         return len(self.batches) * max(1, len(self.sizes))
@@ -130,14 +131,17 @@ class Gears:
 
 @lru_cache(maxsize=4096)
 def _split(batches: tuple[int, ...], n: int, costs: tuple[float, ...]) -> tuple[int, ...]:
-    def cost(rows: int) -> float:
-        return next(cost for batch, cost in zip(batches, costs) if batch >= rows)
-
-    best: list[tuple[float, int, tuple[int, ...]]] = [(0.0, 0, ())]  # total cost, number of steps, rows of each
+    step = [next(cost for batch, cost in zip(batches, costs) if batch >= rows) for rows in range(1, batches[-1] + 1)]
+    best = [(0.0, 0, 0)]  # for each count: total cost, number of steps, rows of the last step
     for count in range(1, n + 1):
-        options = []
-        for rows in {min(batch, count) for batch in batches}:
-            total, steps, rest = best[count - rows]
-            options.append((total + cost(rows), steps + 1, (*rest, rows)))
-        best.append(min(options))
-    return tuple(sorted(best[n][2], reverse=True))
+        options = (
+            (best[count - rows][0] + step[rows - 1], best[count - rows][1] + 1, -rows)
+            for rows in range(1, min(batches[-1], count) + 1)
+        )
+        total, steps, rows = min(options)
+        best.append((total, steps, -rows))
+    split = []
+    while n:
+        split.append(best[n][2])
+        n -= best[n][2]
+    return tuple(sorted(split, reverse=True))

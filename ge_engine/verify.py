@@ -11,41 +11,49 @@ from ops import Array
 
 from . import runtime
 from .gears import Gear
-from .samples import Batch, runnable_batch
+from .samples import Batch, has_ids, id_bounds, random_batch
 from .stage import StaticGraph
+
+Dims = tuple[tuple[str, int], ...]
+Bounds = Mapping[str, int]
 
 
 class Unrunnable(Exception):
     """A graph fails on every random batch; the cause is chained."""
 
-    def __init__(self, graph: StaticGraph) -> None:
-        super().__init__(str(graph.gear))
-        self.graph = graph
+    def __init__(self, gear: Gear) -> None:
+        super().__init__(str(gear))
 
 
-def deviations(
-    static: Mapping[Gear, StaticGraph], shared: Mapping[tuple[tuple[str, int], ...], str]
-) -> dict[tuple[tuple[str, int], ...], float]:
+def deviations(static: Mapping[Gear, StaticGraph], shared: Mapping[Dims, str], bounds: Bounds) -> dict[Dims, float]:
     """For each shared graph, how far the static graphs of its sizes, run alone, are from it: 0.0 for the same bytes.
 
     Infinity where the shared graph fails. Errors: Unrunnable for a static graph that does.
     """
-    found: dict[tuple[tuple[str, int], ...], float] = {}
+    found: dict[Dims, float] = {}
     together = {dims: Runner(path) for dims, path in shared.items()}
-    for graph in static.values():
+    for gear, graph in static.items():
+        batch = random_batch(graph.inputs, bounds)
         try:
-            batch, results, _ = runnable_batch(graph.inputs, Runner(graph.path))
+            results = Runner(graph.path)(batch)
         except Exception as error:  # ONNX Runtime has no family of exceptions
-            raise Unrunnable(graph) from error
-        dims = graph.gear.dims
-        if dims not in together:
+            raise Unrunnable(gear) from error
+        if gear.dims not in together:
             continue
         try:
-            gap = difference(results, together[dims](batch))
+            gap = difference(results, together[gear.dims](batch))
         except Exception:  # as above
             gap = float("inf")
-        found[dims] = max(found.get(dims, 0.0), gap)
+        found[gear.dims] = max(found.get(gear.dims, 0.0), gap)
     return found
+
+
+def bounds_of(graph: StaticGraph) -> Bounds:
+    """The bounds of ids that a graph takes. Errors: Unrunnable where there are none."""
+    try:
+        return id_bounds(graph.inputs, Runner(graph.path)) if has_ids(graph.inputs) else {}
+    except Exception as error:  # ONNX Runtime has no family of exceptions
+        raise Unrunnable(graph.gear) from error
 
 
 class Runner:

@@ -13,12 +13,9 @@ from .image_header import ImageHeader, read_header
 from .op import Edge, Op
 from .spec import Array, TensorSpec, require
 
-_RGB_FLAG = getattr(cv2, "IMREAD_COLOR_RGB", None)  # OpenCV 4.11 and later
-_FLAGS = {
-    "RGB": cv2.IMREAD_COLOR if _RGB_FLAG is None else _RGB_FLAG,
-    "BGR": cv2.IMREAD_COLOR,
-    "GRAY": cv2.IMREAD_GRAYSCALE,
-}
+_FLAGS = {"RGB": cv2.IMREAD_COLOR, "BGR": cv2.IMREAD_COLOR, "GRAY": cv2.IMREAD_GRAYSCALE}
+# libjpeg writes RGB by itself. In 4.11 and 5.0 this flag makes noise of a 16-bit TIFF; 4.10 does not have it.
+_JPEG_RGB = getattr(cv2, "IMREAD_COLOR_RGB", None)
 # EXIF orientation: whether rows and columns change places, and then cv2.flip's code.
 _TURNS = {
     1: (False, None),
@@ -98,17 +95,19 @@ def _decode(header: ImageHeader, color: str) -> Array:
     format, size = header.format, (header.height, header.width)
     if format in _SAMPLES and not _reads(format):
         raise DecodeError(f"{format}: OpenCV {cv2.__version__} does not read it", fix="convert it to PNG")
-    image = _imdecode(header.data, _FLAGS[color] | (cv2.IMREAD_ANYDEPTH if header.deep else 0))
+    flags = _FLAGS[color] | (cv2.IMREAD_ANYDEPTH if header.deep else 0)
+    swap = color == "RGB"
+    if swap and format == "JPEG" and _JPEG_RGB is not None:
+        flags, swap = _JPEG_RGB, False
+    image = _imdecode(header.data, flags)
     if image is None or image.shape[:2] != size:
         raise DecodeError(
             f"{format}: OpenCV {cv2.__version__} finds no image of {header.width} x {header.height} pixels in it",
             fix="the file is corrupt or of a rare kind: encode it again",
         )
-    if image.dtype == np.uint16:
+    if header.deep:
         image = (image >> 8).astype(np.uint8)
-    if color == "RGB" and _RGB_FLAG is None:
-        image = cv2.cvtColor(image, cv2.COLOR_BGR2RGB, dst=image)
-    return image
+    return cv2.cvtColor(image, cv2.COLOR_BGR2RGB, dst=image) if swap else image
 
 
 def _imdecode(data: bytes, flags: int) -> Array | None:

@@ -16,6 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .spec import TensorSpec
 
 SEVERITIES = ("refused", "fails", "advice")
 
@@ -47,13 +51,24 @@ class SpecError(GepipeError):
     """Specs or attributes that do not fit together.
 
     input: the name of the input at fault, where it is one. rule: the rule it breaks, where it is not simply that an
-    input's dims (G12) or the op's attributes (G13) do not fit.
+    input's dims (G12) or the op's attributes (G13) do not fit. wanted: a spec that this input could have had instead,
+    with which the rest can be looked at.
     """
 
-    def __init__(self, message: str, *, fix: str = "", where: str = "", input: str = "", rule: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        fix: str = "",
+        where: str = "",
+        input: str = "",
+        rule: str = "",
+        wanted: TensorSpec | None = None,
+    ) -> None:
         super().__init__(message, fix=fix, where=where)
         self.input = input
         self.rule = rule
+        self.wanted = wanted
 
 
 class SampleError(GepipeError):

@@ -68,7 +68,7 @@ def _resize_rows(image: Array, size: int, filter: str, out: Array | None = None)
     # Output rows to a matrix product: more of them multiply more zeros, fewer make more calls.
     rows = 64 if flat.shape[1] <= NARROW and len(image) < 2 * size else 8
     for band in _bands(len(image), size, filter, rows):
-        width = max(OWN_THREAD // band.weights.size, 16)
+        width = max(OWN_THREAD // band.weights.size, 4)
         for start in range(0, flat.shape[1], width):
             columns = slice(start, start + width)
             # Multiples of 2**-22 below 2**9 have 31 bits: float64 adds them exactly, in any order.

@@ -177,6 +177,7 @@ def require(spec: TensorSpec, input: str, *, dtype: Sequence[str] = (), rank: in
             fix=fix or f"convert it to {want}",
             input=input,
             rule="G10",
+            wanted=TensorSpec(dtype[0], spec.shape) if spec.shape or dtype[0] == "bytes" else None,
         )
     if rank is not None and spec.rank != rank:
         raise SpecError(

@@ -56,10 +56,15 @@ Entry = Union[Input, Constant, Node]
 
 @dataclass
 class Declaration:
-    """What was declared, in the user's order; it may be wrong."""
+    """What was declared, in the user's order; it may be wrong.
+
+    findings: what was wrong with the way it was put together. incomplete: something in it could not be followed, so
+    what seems unused may be what was meant.
+    """
 
     name: str
     where: Where
     entries: list[Entry] = field(default_factory=list)
     outputs: list[Output] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    incomplete: bool = False

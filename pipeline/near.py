@@ -5,6 +5,19 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_MOST = 20  # names in one message
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is most like it, if one is.
+
+    >>> nearest("Imagez", ["images", "mask"])
+    'images'
+    """
+    lower = {other.lower(): other for other in known}
+    found = difflib.get_close_matches(name.lower(), lower, n=1)
+    return lower[found[0]] if found else None
+
 
 def near(name: str, known: Iterable[str]) -> str:
     """A fix that names the likely one, and otherwise all there are.
@@ -15,7 +28,10 @@ def near(name: str, known: Iterable[str]) -> str:
     'use one of images, mask'
     """
     choices = sorted(known)
-    found = difflib.get_close_matches(name, choices, n=1)
-    if found:
-        return f"did you mean '{found[0]}'?"
-    return f"use one of {', '.join(choices)}" if choices else "there is none to choose from"
+    found = nearest(name, choices)
+    if found is not None:
+        return f"did you mean '{found}'?"
+    if not choices:
+        return "there is none to choose from"
+    more = f" and {len(choices) - _MOST} more" if len(choices) > _MOST else ""
+    return f"use one of {', '.join(choices[:_MOST])}{more}"

@@ -52,8 +52,17 @@ class Pipeline:
         return self._entry(Input(name, spec, where))
 
     def constant(self, name: str, array: Any) -> Edge:
-        """A value that is the same for every sample."""
-        return self._entry(Constant(name, np.ascontiguousarray(array), caller()))
+        """A value that is the same for every sample; an array, or what numpy makes one of. It is copied."""
+        where = caller()
+        try:
+            copy = np.array(array, order="C", ndmin=1)
+        except (ValueError, TypeError) as error:
+            raise DeclarationError(
+                f"constant {name!r}: {error}", fix="give an array, all its rows of one length", where=str(where)
+            ) from error
+        copy = copy.astype(copy.dtype.newbyteorder("="), copy=False)
+        copy.flags.writeable = False
+        return self._entry(Constant(name, copy, where))
 
     def output(self, **edges: Edge) -> None:
         """Name the values that every answer holds. May be called more than once."""
@@ -65,12 +74,13 @@ class Pipeline:
                     fix="pass what an op returned; of a bundle, one of its fields",
                     where=str(where),
                 )
-            self._declaration.outputs.append(Output(name, self._ref(edge, where), where))
+            self._declaration.outputs.append(Output(name, self._ref(edge, where, f"output '{name}'"), where))
 
     def add(self, call: Call) -> int:
         """Take an op called on edges; the number of its node. (Ops call this; a user calls the op.)"""
-        inputs = tuple(self._ref(edge, call.where) for edge in call.inputs)
-        named = {name: self._ref(edge, call.where) for name, edge in call.named.items()}
+        reader = type(call.op).__name__
+        inputs = tuple(self._ref(edge, call.where, f"{reader}, input {i + 1}") for i, edge in enumerate(call.inputs))
+        named = {name: self._ref(edge, call.where, f"{reader}, input {name}") for name, edge in call.named.items()}
         return self._entry(Node(call.op, inputs, named, call.name, call.where)).node
 
     def validate(self, deployment: Deployment | None = None) -> Graph:
@@ -92,17 +102,12 @@ class Pipeline:
         self._declaration.entries.append(entry)
         return Edge(self, len(self._declaration.entries) - 1)
 
-    def _ref(self, edge: Edge, where: Where) -> Ref | None:
+    def _ref(self, edge: Edge, where: Where, reader: str) -> Ref | None:
         if edge.sink is self:
             return edge.node, edge.output
-        other = getattr(edge.sink, "name", "another")
-        self._declaration.findings.append(
-            Finding(
-                "G09",
-                "refused",
-                str(where),
-                f"pipeline '{self.name}' is given an edge of pipeline '{other}'",
-                "declare the input or the op in this pipeline too",
-            )
-        )
+        other = getattr(edge.sink, "name", "?")
+        message = f"{reader} of pipeline '{self.name}' is an edge of pipeline '{other}'"
+        fix = f"declare what makes it in '{self.name}' too, and pass that"
+        self._declaration.findings.append(Finding("G09", "refused", str(where), message, fix))
+        self._declaration.incomplete = True
         return None

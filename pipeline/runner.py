@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +16,6 @@ from ops.host_stage import HostStage, Step, same_memory
 
 if TYPE_CHECKING:
     from .plan import Plan
-
-Dims = tuple[tuple[str, int], ...]
 
 
 class Item:
@@ -37,12 +35,12 @@ class Item:
 class Group:
     """Samples of one size that fill the rows of a set's buffers."""
 
-    def __init__(self, level: Level, slot: int, dims: Dims) -> None:
+    def __init__(self, level: Level, slot: int, sizes: tuple[int, ...]) -> None:
         self.slot = slot
-        self.dims = dims
+        self.sizes = sizes
         self.items: list[Item] = []
-        self.inputs = [engine.inputs(slot, dims) for engine in level.engines]
-        self.outputs = [engine.outputs(slot, dims) for engine in level.engines]
+        self.inputs = [engine.inputs(slot, size) for engine, size in zip(level.engines, sizes)]
+        self.outputs = [engine.outputs(slot, size) for engine, size in zip(level.engines, sizes)]
 
     def clear_row(self, row: int) -> None:
         """A row that a bad sample may have half written must not become padding."""
@@ -93,14 +91,12 @@ class Level:
         whole, rest = divmod(n, self.rows)
         return (self.rows,) * whole + ((rest,) if rest else ())
 
-    def dims(self, sizes: Mapping[str, int]) -> list[Dims]:
-        """For each engine, the gear that these sizes stand for."""
-        found: list[Dims] = []
-        for engine in self.engines:
-            gears = engine.stage.gears.sizes
-            index = next((sizes[name] for name, _ in gears[0] if name in sizes), 0) if gears else 0
-            found.append(gears[index] if gears else ())
-        return found
+    def sizes(self, item: Item) -> tuple[int, ...]:
+        """For each engine, the index of the size that this sample has."""
+        return tuple(
+            next((item.sizes[name] for name, _ in engine.sizes[0].dims if name in item.sizes), 0)
+            for engine in self.engines
+        )
 
 
 class Runner:
@@ -150,7 +146,7 @@ class Runner:
         if not level.engines:
             self._advance([item for item in items if self._host(level, item, {}, None)], slot, depth + 1)
             return
-        groups: dict[tuple[Dims, ...], Group] = {}
+        groups: dict[tuple[int, ...], Group] = {}
         sizes = iter(level.split(len(items)))
         full = level.rows if level.graded else next(sizes, 0)
         for item in items:
@@ -162,16 +158,16 @@ class Runner:
             if group.items:
                 self._run(level, group, depth)
 
-    def _place(self, level: Level, item: Item, slot: int, groups: dict[tuple[Dims, ...], Group]) -> Group | None:
+    def _place(self, level: Level, item: Item, slot: int, groups: dict[tuple[int, ...], Group]) -> Group | None:
         """Run the host stage on a sample, into the next row of the group of its size; None if it failed."""
         out: dict[str, Array] = {}
         group: Group | None = None
 
         def open_row() -> Group:
-            dims = level.dims(item.sizes)
-            found = groups.get(tuple(dims))
+            sizes = level.sizes(item)
+            found = groups.get(sizes)
             if found is None:
-                found = groups[tuple(dims)] = Group(level, slot, next((d for d in dims if d), ()))
+                found = groups[sizes] = Group(level, slot, sizes)
             row = len(found.items)
             for buffer, keys in zip(found.inputs, level.written):
                 for key in keys:
@@ -251,9 +247,8 @@ class Runner:
     def _enqueue(self, level: Level, group: Group, n: int) -> None:
         stream = self._streams.take()
         try:
-            for engine in level.engines:
-                dims = group.dims if engine.stage.gears.sizes else ()
-                engine.enqueue(group.slot, n, stream, dims)
+            for engine, size in zip(level.engines, group.sizes):
+                engine.enqueue(group.slot, n, stream, size)
             stream.synchronize()
         finally:
             self._streams.give(stream)

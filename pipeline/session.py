@@ -13,7 +13,7 @@ from ge_engine.pool import Pool
 from ops import Array, GepipeError, SampleError
 
 from .near import near
-from .runner import Dims, Item, Runner
+from .runner import Item, Runner
 from .sample import SampleCheck
 
 if TYPE_CHECKING:
@@ -86,9 +86,9 @@ class Session:
         Errors: SampleError for a stage or size that is not there.
         """
         engine = self._engine(stage)
-        dims = _dims(engine, size)
+        index = _size_index(engine, size)
         with self._slot() as slot:
-            context = ExecutionContext(engine, slot, dims, self._streams)
+            context = ExecutionContext(engine, slot, index, self._streams)
             try:
                 yield context
             finally:
@@ -156,12 +156,12 @@ class ExecutionContext:
     They are the memory that the device is bound to: valid inside the lease, overwritten after it.
     """
 
-    def __init__(self, engine: Engine, slot: int, dims: Dims, streams: Pool[Stream]) -> None:
-        self.inputs: Mapping[str, Array] = engine.inputs(slot, dims).arrays
-        self.outputs: Mapping[str, Array] = engine.outputs(slot, dims).arrays
+    def __init__(self, engine: Engine, slot: int, size: int, streams: Pool[Stream]) -> None:
+        self.inputs: Mapping[str, Array] = engine.inputs(slot, size).arrays
+        self.outputs: Mapping[str, Array] = engine.outputs(slot, size).arrays
         self._engine = engine
         self._slot = slot
-        self._dims = dims
+        self._size = size
         self._streams = streams
         self._ended = False
 
@@ -176,7 +176,7 @@ class ExecutionContext:
             raise SampleError(f"run({n})", fix=f"run 1 to {self._engine.rows} rows")
         stream = self._streams.take()
         try:
-            self._engine.enqueue(self._slot, n, stream, self._dims)
+            self._engine.enqueue(self._slot, n, stream, self._size)
             stream.synchronize()
         finally:
             self._streams.give(stream)
@@ -185,14 +185,11 @@ class ExecutionContext:
         self._ended = True
 
 
-def _dims(engine: Engine, size: tuple[int, ...] | None) -> Dims:
-    sizes = engine.stage.gears.sizes
-    if not sizes and size is None:
-        return ()
-    if size is None and len(sizes) == 1:
-        return sizes[0]
-    found = next((dims for dims in sizes if tuple(value for _, value in dims) == size), None)
-    if found is None:
-        known = ", ".join(str(tuple(value for _, value in dims)) for dims in sizes) or "none: it has batch gears"
+def _size_index(engine: Engine, size: tuple[int, ...] | None) -> int:
+    if size is None and len(engine.sizes) == 1:
+        return 0
+    sizes = [tuple(value for _, value in gear.dims) for gear in engine.sizes]
+    if size not in sizes or not size:
+        known = ", ".join(map(str, sizes)) if sizes[0] else "none: it has batch gears"
         raise SampleError(f"there is no size {size}", fix=f"the sizes are {known}")
-    return found
+    return sizes.index(size)

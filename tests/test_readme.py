@@ -84,10 +84,10 @@ def test_every_block_runs_and_prints_what_it_says(page: str, copy: Path) -> None
         for command, want in commands(block):
             if command.startswith("make "):
                 continue
-            result = subprocess.run(
-                command, shell=True, cwd=copy, env=environment, capture_output=True, encoding="utf-8", check=False
-            )
-            got = result.stdout + result.stderr
+            got = subprocess.run(
+                command, shell=True, cwd=copy, env=environment, check=False, encoding="utf-8",
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            ).stdout  # fmt: skip
             assert prints(want, got), f"$ {command}\n{got}"
 
 

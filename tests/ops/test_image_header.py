@@ -153,7 +153,7 @@ def test_a_png_cut_in_its_pixels_is_cut_short() -> None:
         ("1000 scans", r"JPEG: corrupt: 1010 scans, at most 64"),
         ("no data", r"JPEG: cut short: \d+ bytes cannot hold 89407500 pixels"),
         ("rows beyond the last", r"PNG: corrupt: \d+ bytes for 16 x 16 pixels"),
-        ("tiles", r"TIFF: corrupt: tiles of 900000000 pixels for an image of 16"),
+        ("tiles", r"TIFF: corrupt: tiles of 30000 x 30000 pixels for an image of 4 x 4"),
         ("strips", r"TIFF: cut short: the pixels end at byte 21\d+ of"),
     ],
 )
@@ -171,6 +171,8 @@ def test_work_beyond_the_pixels_is_refused(name: str, message: str) -> None:
         (b"RIFF\x20\0\0\0WEBPJUNK" + bytes(24), "WebP: corrupt: the first chunk is b'JUNK'"),
         (b"GIF89a\1\0\1\0\0\0\0;", "GIF: corrupt: it has no frame"),
         (encode(Image.new("F", (4, 4)), "TIFF"), "TIFF: 32-bit float samples"),
+        (tiff(pixels(4, 4).astype("u2"), 2, t284=2), "TIFF: 16-bit samples in separate planes"),
+        (tiff(pixels(4, 4).astype("u2"), 2, t278=1), "TIFF: cut short: 1 of 4 strips or tiles"),
         (encode(picture().convert("LAB"), "TIFF"), "TIFF: photometric interpretation 8"),
     ],
 )

@@ -1,4 +1,5 @@
 import re
+import time
 
 import cv2
 import numpy as np
@@ -93,6 +94,17 @@ def test_a_very_tall_image_that_gets_shorter_is_resized_along_its_rows_first_as_
         image = noise(h, w)
         made = Resize(height=height, width=width, filter=filter).run(image)
         np.testing.assert_array_equal(made, reference(image, height, width, filter))
+
+
+@pytest.mark.parametrize("size", [(224, 224), (225, 1), (1, 9)])
+def test_a_pillow_filter_computes_on_the_calling_thread_alone(size: tuple[int, int]) -> None:
+    image, op = noise(1080, 1920), Resize(height=size[0], width=size[1], filter="pillow_bicubic")
+    op.run(image)
+    process, thread = time.process_time(), time.thread_time()
+    for _ in range(4):
+        op.run(image)
+    process, thread = time.process_time() - process, time.thread_time() - thread
+    assert process < thread * 1.2 + 0.005
 
 
 @pytest.mark.parametrize("filter", [*PILLOW, *OPENCV])

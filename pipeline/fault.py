@@ -1,0 +1,40 @@
+"""Fault: what an op raised while it was looked at, as a finding."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import traceback
+
+from ge_engine.model import Model
+from ops import ModelError, Op, SpecError, Where
+
+from .report import Report
+
+
+def add_fault(report: Report, index: int, error: Exception, *, graded: bool = False) -> None:
+    """G10 to G15 and G19 for what an op refuses, G23 for a user's op that failed.
+
+    graded: the input at fault comes in several sizes.
+    """
+    op, where, place = report.nodes[index].op, report.nodes[index].where, report.place(index)
+    if isinstance(error, SpecError):
+        rule = error.rule or ("G13" if not error.input else "G19" if graded else "G12")
+        at = f", input {error.input}" if error.input else ""
+        report.add(rule, where, f"{place}{at}: {error.message}", error.fix)
+    elif isinstance(error, ModelError):
+        rule = "G14" if isinstance(op, Model) and not os.path.exists(op.file) else "G15"
+        report.add(rule, where, f"{place}: {error.message}", error.fix)
+    elif type(op).__module__.partition(".")[0] in ("ops", "ge_engine"):
+        message = f"{place} cannot use {_attributes(op)}: {type(error).__name__}: {error}"
+        report.add("G13", where, message, f"give the attributes the types that help(ops.{type(op).__name__}) shows")
+    else:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        at = Where(os.path.abspath(frame.filename), frame.lineno or 0)
+        message = f"{place}: {type(error).__name__} at {at}: {error}"
+        report.add("G23", where, message, f"mend {type(op).__name__}.infer: TensorSpecs in, a TensorSpec an output out")
+
+
+def _attributes(op: Op[object]) -> str:
+    fields = dataclasses.fields(op) if dataclasses.is_dataclass(op) else ()
+    return ", ".join(f"{field.name}={getattr(op, field.name)!r}" for field in fields) or "what it is given"

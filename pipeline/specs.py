@@ -1,0 +1,130 @@
+"""Specs: what every value is, found by asking each op in turn, and whether the settings fit the models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ge_engine.model import Model
+from ops import SpecError, TensorSpec
+
+from .declaration import Constant, Input, Ref
+from .deployment import Deployment
+from .fault import add_fault
+from .near import near
+from .report import Report
+from .wiring import Edges
+
+Specs = dict[Ref, TensorSpec]
+
+
+def infer_specs(report: Report, edges: Edges, order: Sequence[int]) -> Specs:
+    """The spec of every value that can be known. What follows from an unknown one is not looked at."""
+    specs: Specs = {}
+    for index, entry in enumerate(report.entries):
+        if isinstance(entry, Input):
+            specs[index, ""] = entry.spec
+        elif isinstance(entry, Constant):
+            _add_constant(report, index, entry, specs)
+    for index in order:
+        given = {name: None if ref is None else specs.get(ref) for name, ref in edges.get(index, {}).items()}
+        known = {name: spec for name, spec in given.items() if spec is not None}
+        if index in edges and len(known) == len(given):
+            _add_node(report, index, known, specs)
+    _check_sizes(report, edges, specs)
+    return specs
+
+
+def _add_constant(report: Report, index: int, constant: Constant, specs: Specs) -> None:
+    try:
+        spec = TensorSpec(constant.array.dtype, constant.array.shape)
+        if spec.dtype == "bytes" and not all(isinstance(item, bytes) for item in constant.array.flat):
+            raise SpecError("an object is not bytes", fix="give numbers, or bytes in an array of dtype object")
+    except SpecError as error:
+        report.add("G13", constant.where, f"{report.place(index)}: {error.message}", error.fix)
+    else:
+        specs[index, ""] = spec
+
+
+def _add_node(report: Report, index: int, given: dict[str, TensorSpec], specs: Specs) -> None:
+    """Ask an op what it makes.
+
+    What else is wrong with it is found by asking again with the spec that it wanted: an attribute is found beside a
+    wrong dtype, and so is another input; but there is one finding an input, for a wrong edge is one mistake.
+    """
+    op, found, trial = report.nodes[index].op, set[str](), dict(given)
+    for _ in range(len(given) + 1):
+        try:
+            result = op.infer(*trial.values())
+            names = op.output_names
+        except SpecError as error:
+            if error.input not in found:
+                add_fault(report, index, error, graded=bool(error.input in given and given[error.input].graded))
+            found.add(error.input)
+            if error.wanted is None or error.input not in trial:
+                return
+            trial[error.input] = error.wanted
+        except Exception as error:
+            add_fault(report, index, error)
+            return
+        else:
+            if not found:
+                _add_made(report, index, result, names, specs)
+            return
+
+
+def _add_made(report: Report, index: int, result: Any, names: Sequence[str], specs: Specs) -> None:
+    made = result if isinstance(result, tuple) else (result,)
+    if not made or len(made) != len(names) or not all(isinstance(spec, TensorSpec) for spec in made):
+        message = f"{report.place(index)}: infer returned {result!r}, declared {_outputs(names)}"
+        report.add("G23", report.nodes[index].where, message, "return a TensorSpec for each output")
+        return
+    specs.update({(index, name): spec for name, spec in zip(names, made)})
+    specs[index, ""] = made[0]
+
+
+def _outputs(names: Sequence[str]) -> str:
+    return "one output" if tuple(names) == ("",) else f"the outputs {', '.join(names)}"
+
+
+def _check_sizes(report: Report, edges: Edges, specs: Specs) -> None:
+    """G19: a sample has one size gear, so one op picks it."""
+    picked: dict[str, int] = {}
+    for index in sorted({index for index, _ in specs}):
+        before = {dim.name for ref in edges.get(index, {}).values() if ref in specs for dim in specs[ref].graded}
+        after = {dim.name for (made, _), spec in specs.items() if made == index for dim in spec.graded}
+        for name in sorted(after - before):
+            other = picked.setdefault(name, index)
+            if other != index:
+                message = f"{report.place(index)} picks a size {name}, and so does {report.place(other)}"
+                fix = "let one op pick the size of a sample, and give the other one a fixed size"
+                report.add("G19", report.entries[index].where, message, fix)
+                break
+
+
+def check_models(report: Report, specs: Specs, deployment: Deployment | None) -> None:
+    """G18: settings that do not fit the models. G20: models that settings cannot tell apart."""
+    models = {i: node.op for i, node in report.nodes.items() if isinstance(node.op, Model)}
+    first: dict[str, int] = {}
+    for index, model in models.items():
+        other = first.setdefault(model.model_name, index)
+        if models[other].file != model.file:
+            place = report.entries[other].where
+            message = f"{report.place(index)}: the model at {place} is called '{model.model_name}' too"
+            fix = "a setting by that name sets both; give one a name of its own: Model(path, name=...)"
+            report.add("G20", report.nodes[index].where, message, fix, "advice")
+    if deployment is None:
+        return
+    for index, model in models.items():
+        fixed = model.fixed_batch if (index, "") in specs else None
+        gears = deployment.gears_of(model.model_name)
+        if fixed is not None and gears != (fixed,):
+            message = f"{report.place(index)}: the model's batch is fixed to {fixed}, the gears are {gears}"
+            fix = f"compile with gears=({fixed},), or export the model with a batch of any size"
+            report.add("G18", report.nodes[index].where, message, fix)
+    known = [model.model_name for model in models.values()]
+    for field, names in deployment.named_models().items():
+        for name in names:
+            if name not in known:
+                message = f"{field} names the model '{name}', which is not in this pipeline"
+                report.add("G18", report.declaration.where, message, near(name, known))

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from static import assert_static, run_alone
+from weights import ROOT, laid_out
+
+from pipeline import Plan
+from pipeline.load import load
+
+GRAPH = str(ROOT / "examples/cnclip/graph.py")
+SENTENCES = ["一只猫", "一杯咖啡", "摩托车", "公共汽车", "火箭发射", "网页", ""]
+
+
+@pytest.fixture(scope="module")
+def text_plan() -> Plan:
+    return load(f"{GRAPH}:text").compile(gears=(1, 2, 4, 8), streams=2)
+
+
+@pytest.mark.weights
+def test_search_ranks_the_right_picture_first_for_at_least_8_of_10_sentences() -> None:
+    laid_out("examples/cnclip/weights/page.png")
+    script = str(ROOT / "examples/cnclip/search.py")
+    done = subprocess.run([sys.executable, script], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    last = done.stdout.decode().splitlines()[-1]
+    assert last.endswith("of 10 right")
+    assert int(last.split()[0]) >= 8
+
+
+def test_vectors_have_length_1_and_batches_equal_single_runs(text_plan: Plan) -> None:
+    samples = [{"text": sentence} for sentence in SENTENCES]
+    with text_plan.session() as session:
+        solo = [session.run(**sample)["vector"] for sample in samples]
+        for n in range(8):
+            answers = session.run_batch(samples[:n])
+            assert [a["vector"].tobytes() for a in answers if isinstance(a, dict)] == [v.tobytes() for v in solo[:n]]
+    for vector in solo:
+        np.testing.assert_allclose(np.linalg.norm(vector), 1, atol=1e-6)
+
+
+@pytest.mark.weights
+def test_the_joined_pipeline_is_the_product_of_its_towers(text_plan: Plan) -> None:
+    picture = laid_out("examples/cnclip/weights/chelsea.png").read_bytes()
+    image_plan, both = load(f"{GRAPH}:image").compile(), load(GRAPH).compile()
+    with text_plan.session() as texts, image_plan.session() as images, both.session() as joined:
+        image = images.run(image=picture)["vector"]
+        text = texts.run(text="一只猫")["vector"]
+        similarity = joined.run(image=picture, text="一只猫")["similarity"]
+    np.testing.assert_allclose(similarity, [image @ text], atol=1e-6)
+    assert similarity.shape == (1,)
+
+
+def test_every_static_graph_is_static_and_alone_gives_the_sessions_features() -> None:
+    plan = load(GRAPH).compile(gears=(1, 2, 4))
+    rng = np.random.default_rng(0)
+    with plan.session() as session:
+        for name, built in plan.built.items():
+            assert not built.dynamic
+            assert built.mixing_node is None
+            with session.lease(name) as context:
+                for array in context.inputs.values():
+                    array[:] = rng.integers(0, 255, array.shape)
+                for gear, static in built.static.items():
+                    feeds = {key: array[: gear.batch].copy() for key, array in context.inputs.items()}
+                    context.run(gear.batch)
+                    for key, alone in run_alone(static, feeds).items():
+                        assert alone.tobytes() == context.outputs[key][: gear.batch].tobytes()
+                    assert_static(static, feeds)
+
+
+@pytest.mark.parametrize("filler", ["zero", "largest", "NaN"])
+def test_padding_never_reaches_the_real_rows_of_a_static_graph(filler: str) -> None:
+    rng = np.random.default_rng(0)
+    for name in ("image", "text"):
+        plan = load(f"{GRAPH}:{name}").compile(gears=(4,))
+        (built,) = plan.built.values()
+        (static,) = built.static.values()
+        (key, dtype, shape), *_ = static.inputs
+        rows = rng.integers(0, 255, shape).astype(dtype)
+        want = run_alone(static, {key: rows})
+        rows[2:] = {"zero": 0, "largest": 255, "NaN": 7}[filler] if dtype != "float32" else np.nan
+        for output, array in run_alone(static, {key: rows}).items():
+            assert array[:2].tobytes() == want[output][:2].tobytes()
