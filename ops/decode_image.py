@@ -29,15 +29,11 @@ _TURNS = {
 }
 # One pixel of each format that some OpenCV releases lack.
 _SAMPLES = {
-    "GIF": b"GIF89a\1\0\1\0\x80\0\0\0\0\0\xff\xff\xff,\0\0\0\0\1\0\1\0\0\2\2D\1\0;",
-    "animated WebP": b"RIFF\x56\0\0\0WEBPVP8X\n\0\0\0\2"
-    + bytes(9)
-    + b"ANIM\6"
-    + bytes(9)
-    + b"ANMF*"
-    + bytes(18)
-    + b"\2"
-    b"VP8L\x11\0\0\0/\0\0\0\0\7\xd0\xff\xfe\xf7\xbf\xff\x81\x88\xe8\x7f\0\0",
+    "GIF": bytes.fromhex("47494638396101000100800000000000ffffff2c00000000010001000002024401003b"),
+    "animated WebP": bytes.fromhex(
+        "524946465600000057454250565038580a00000002000000000000000000414e494d06000000000000000000414e4d46"
+        "2a000000000000000000000000000000000000025650384c110000002f0000000007d0fffef7bfff8188e87f0000"
+    ),
 }
 
 
@@ -46,7 +42,8 @@ class DecodeImage(Op[Edge]):
     """Decode a JPEG, PNG, WebP, BMP, TIFF or GIF, upright; of an animation the first frame.
 
     Grey becomes three equal channels, a palette its colours, 16 bits v >> 8. Alpha is dropped, not composited; only
-    from an RGBA TIFF the colours come multiplied by it, since libtiff does so. Colour profiles are ignored.
+    from an 8-bit RGBA TIFF the colours come multiplied by it, since libtiff does so. Colour profiles are ignored. Of a
+    GIF's canvas, what its first frame leaves out is the background colour.
     color: "RGB", "BGR", or "GRAY", which is OpenCV's: of a JPEG its luma, else .299 R + .587 G + .114 B.
     apply_orientation: turn the pixels as EXIF says (JPEG, PNG, WebP, TIFF).
     max_pixels: checked against the header before a pixel is decoded.
@@ -54,10 +51,10 @@ class DecodeImage(Op[Edge]):
     Input:      data   bytes           one encoded file
     Output:     image  uint8[H,W,3]    0..255; GRAY: uint8[H,W,1]
     Errors:     SpecError for another color, or max_pixels below 1. DecodeError for data that is empty, no image, of
-                another format, without pixels, above max_pixels, cut short or corrupt as far as the file can tell
+                another format, without pixels, above max_pixels, cut short, or corrupt as far as the file can tell
                 (JPEG has no checksum); for GIF and animated WebP where the installed OpenCV cannot read them.
-    Reference:  Pillow 12.2, Image.open(...).convert("RGB"); JPEG: cv2.imdecode
-    Deviation:  none; JPEG none from cv2.imdecode, CMYK JPEG and lossy WebP 1 from Pillow
+    Reference:  Pillow 12.2, Image.open(...).convert("RGB"); for JPEG and GRAY cv2.imdecode
+    Deviation:  none; from Pillow at most 1 for JPEG (CMYK too) and lossy WebP
 
     >>> str(DecodeImage(color="RGB").infer(TensorSpec("bytes", ())))
     'uint8[H,W,3]'
@@ -69,10 +66,10 @@ class DecodeImage(Op[Edge]):
 
     def infer(self, data: TensorSpec) -> TensorSpec:
         require(data, "data", dtype=("bytes",), rank=0, fix="give it an input of ops.ENCODED_IMAGE")
-        if self.color not in _FLAGS:
+        if self.color not in tuple(_FLAGS):
             raise SpecError(f"color is {self.color!r}", fix=f"use one of {', '.join(_FLAGS)}")
-        if self.max_pixels < 1:
-            raise SpecError(f"max_pixels is {self.max_pixels}", fix="allow 1 pixel at least")
+        if not isinstance(self.max_pixels, int) or self.max_pixels < 1:
+            raise SpecError(f"max_pixels is {self.max_pixels}", fix="give a whole number, 1 or more")
         return TensorSpec("uint8", ("H", "W", 1 if self.color == "GRAY" else 3))
 
     def run(self, data: bytes, out: Array | None = None) -> Array:
@@ -105,7 +102,7 @@ def _decode(header: ImageHeader, color: str) -> Array:
             f"{format}: OpenCV {cv2.__version__} finds no image of {header.width} x {header.height} pixels in it",
             fix="the file is corrupt or of a rare kind: encode it again",
         )
-    if header.deep:
+    if image.dtype == np.uint16:
         image = (image >> 8).astype(np.uint8)
     return cv2.cvtColor(image, cv2.COLOR_BGR2RGB, dst=image) if swap else image
 

@@ -15,6 +15,7 @@ from rich.text import Text
 from .graph import GraphOutput
 
 MOST_ROWS = 20
+WIDTH = 78  # of an array: an 80 column terminal holds it
 
 
 def to_json(answer: dict[str, Any]) -> dict[str, Any]:
@@ -52,7 +53,7 @@ def answer_table(answer: dict[str, Any], outputs: Sequence[GraphOutput]) -> Rend
 def _single(name: str, value: Any) -> Text:
     if isinstance(value, np.ndarray):
         shape = ",".join(map(str, value.shape))
-        text = np.array2string(value, precision=4, threshold=40, edgeitems=4, max_line_width=100)
+        text = np.array2string(value, precision=4, threshold=40, edgeitems=4, max_line_width=WIDTH)
         return Text(f"{name}  {value.dtype if value.dtype != object else 'bytes'}[{shape}]\n{text}")
     return Text(f"{name}  {_plain(value)}")
 

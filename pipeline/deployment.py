@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, Union
 
 from ge_engine.gears import Gears
@@ -16,22 +17,39 @@ from .near import near
 Batches = tuple[int, ...]
 T = TypeVar("T")
 PerModel = Union[T, Mapping[str, T]]
-PRECISIONS = ("origin", "fp16", "cube_fp16in_fp32out", "mixed_float16", "mixed_bfloat16")
+PRECISIONS = (
+    "origin",
+    "fp16",
+    "cube_fp16in_fp32out",
+    "mixed_float16",
+    "mixed_bfloat16",
+    "mixed_hif8",
+    "cube_hif8",
+)
 BACKENDS = ("npu_ge", "onnxruntime")
+TARGETS = ("24.02", "24.10")
 
 
 @dataclass(frozen=True)
 class Batching:
-    """How single requests are merged: wait at most max_delay_us for a batch of one of the preferred sizes."""
+    """How single requests are merged: wait at most max_delay_us for a batch of one of the preferred sizes.
+
+    Errors: SpecError for a value that the field cannot have.
+    """
 
     max_delay_us: int = 0
     preferred: tuple[int, ...] = ()
     max_pending: int = 1024
 
+    def __post_init__(self) -> None:
+        _whole("batching.max_delay_us", self.max_delay_us, 0)
+        _whole("batching.max_pending", self.max_pending, 1)
+        object.__setattr__(self, "preferred", _whole_numbers("batching.preferred", self.preferred, 1))
+
 
 @dataclass(frozen=True)
 class Deployment:
-    """Every setting of a compiled pipeline. A mapping by Model name sets a field for each model.
+    """Every setting of a compiled pipeline. A mapping by Model name sets gears, cores or precision for each model.
 
     Run:     gears (batch sizes), streams (execution contexts), threads (CPU, for each stream; None: the cores divided
              by the streams), batching, exact (only passes that keep every byte)
@@ -50,7 +68,7 @@ class Deployment:
     gears: PerModel[Batches] = (1,)
     streams: int = 1
     threads: int | None = None
-    batching: Batching = Batching()
+    batching: Batching = field(default_factory=Batching)
     exact: bool = False
     device_ids: tuple[int, ...] = (0,)
     cores: PerModel[str] | None = None
@@ -68,32 +86,36 @@ class Deployment:
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__  # frozen: only to bring what the user wrote to one form
-        if isinstance(self.gears, Mapping):
-            set_field(self, "gears", {name: _batches(value) for name, value in self.gears.items()})
-        else:
-            set_field(self, "gears", _batches(self.gears))
-        if isinstance(self.batching, Mapping):
-            set_field(self, "batching", Batching(**self.batching))
-        set_field(self, "device_ids", tuple(self.device_ids))
+        set_field(self, "gears", _per_model("gears", self.gears, _batches))
+        set_field(self, "batching", _batching(self.batching))
+        set_field(self, "device_ids", _whole_numbers("device_ids", self.device_ids, 0))
+        if not self.device_ids:
+            raise SpecError("device_ids is empty", fix="give the cards to use, as (0,)")
+        set_field(self, "cores", None if self.cores is None else _per_model("cores", self.cores, _cores))
+        set_field(self, "precision", _per_model("precision", self.precision, _precision))
         for name in ("streams", "host_instances"):
-            _at_least_one(name, getattr(self, name))
+            _whole(name, getattr(self, name), 1)
         for name in ("threads", "max_batch_size"):
             if getattr(self, name) is not None:
-                _at_least_one(name, getattr(self, name))
-        for value in self.precision.values() if isinstance(self.precision, Mapping) else (self.precision,):
-            _one_of("precision", value, PRECISIONS)
+                _whole(name, getattr(self, name), 1)
+        for name in ("exact", "static", "profiling", "dump_graph", "warmup", "response_cache"):
+            if not isinstance(getattr(self, name), bool):
+                raise SpecError(f"{name} is {getattr(self, name)!r}", fix="give True or False")
+        _one_of("target", self.target, TARGETS)
         _one_of("model_backend", self.model_backend, BACKENDS)
+        if not isinstance(self.name_prefix, str) or not re.fullmatch(r"[A-Za-z0-9_-]*", self.name_prefix):
+            raise SpecError(f"name_prefix is {self.name_prefix!r}", fix="use letters, digits, _ and -")
 
     @classmethod
-    def of(cls, deployment: Deployment | None = None, **fields: Any) -> Deployment:
+    def of(cls, deployment: Deployment | None = None, /, **fields: Any) -> Deployment:
         """A Deployment, or its fields, or one with some fields changed.
 
         Errors: SpecError for an unknown field, with the near miss.
         """
-        known = [field.name for field in dataclasses.fields(cls)]
-        for name in fields:
-            if name not in known:
-                raise SpecError(f"a Deployment has no field {name!r}", fix=near(name, known))
+        if deployment is not None and not isinstance(deployment, cls):
+            fix = "give a Deployment, or its fields by name, as gears=(1, 4)"
+            raise SpecError(f"{deployment!r} is not a Deployment", fix=fix)
+        _known("a Deployment", cls, fields)
         return dataclasses.replace(deployment or cls(), **fields)
 
     @classmethod
@@ -101,14 +123,17 @@ class Deployment:
         """Errors: SpecError for what is not a JSON object of known fields."""
         try:
             document = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise SpecError(f"the deployment is not JSON: {error}", fix="write it with Deployment.to_json") from error
         if not isinstance(document, dict):
             raise SpecError("the deployment is not a JSON object", fix="write it with Deployment.to_json")
-        return cls.of(**document)
+        return cls.of(None, **document)
 
     def to_json(self) -> str:
         return json.dumps(dataclasses.asdict(self), indent=2)
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(dataclasses.asdict(self), sort_keys=True))  # mappings have no hash of their own
 
     def gears_of(self, model: str) -> Batches:
         """The batch sizes of a model; (1,) where a mapping does not name it."""
@@ -120,27 +145,73 @@ class Deployment:
         return {name: tuple(value) for name, value in fields.items() if isinstance(value, Mapping)}
 
 
-def _batches(value: Any) -> Batches:
+def _per_model(field: str, value: Any, one: Callable[[str, Any], T]) -> PerModel[T]:
+    if not isinstance(value, Mapping):
+        return one(field, value)
+    for name in value:
+        if not isinstance(name, str):
+            raise SpecError(f"{field} names the model {name!r}", fix="use the model's name: its file's stem, or name=")
+    return {name: one(f"{field} of '{name}'", setting) for name, setting in value.items()}
+
+
+def _batches(field: str, value: Any) -> Batches:
     if isinstance(value, str):
         gears = Gears.parse(value)
         if gears.sizes:
             raise SpecError(
-                f"gears {value!r} are sizes",
+                f"{field} {value!r} are sizes",
                 fix="gears holds batch sizes; give sizes to the op, as Letterbox(sizes=...)",
             )
         return gears.batches
     if isinstance(value, int):
         value = (value,)
     if not isinstance(value, Sequence):
-        raise SpecError(f"gears {value!r} is not a tuple of batch sizes", fix="write (1, 2, 4, 8)")
+        raise SpecError(f"{field} is {value!r}, no tuple of batch sizes", fix="write (1, 2, 4, 8)")
     return Gears.of_batches(value).batches
 
 
-def _at_least_one(name: str, value: Any) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise SpecError(f"{name} is {value!r}", fix="give a whole number of at least 1")
+def _cores(field: str, value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[1-9][0-9]*\|([1-9][0-9]*)?", value):
+        raise SpecError(f"{field} is {value!r}", fix='write "cube|vector", as "12|10"; the second may be left out')
+    return value
 
 
-def _one_of(name: str, value: Any, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise SpecError(f"{name} is {value!r}", fix=near(str(value), choices))
+def _precision(field: str, value: Any) -> str:
+    return _one_of(field, value, PRECISIONS)
+
+
+def _batching(value: Any) -> Batching:
+    if isinstance(value, Batching):
+        return value
+    if not isinstance(value, Mapping):
+        raise SpecError(f"batching is {value!r}", fix="give Batching(max_delay_us=..., preferred=..., max_pending=...)")
+    _known("batching", Batching, value)
+    return Batching(**value)
+
+
+def _known(what: str, cls: type[Any], fields: Mapping[str, Any]) -> None:
+    known = [field.name for field in dataclasses.fields(cls)]
+    for name in fields:
+        if name not in known:
+            raise SpecError(f"{what} has no field {name!r}", fix=near(str(name), known))
+
+
+def _whole(field: str, value: Any, least: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise SpecError(f"{field} is {value!r}", fix=f"give a whole number of at least {least}")
+    return value
+
+
+def _whole_numbers(field: str, value: Any, least: int) -> tuple[int, ...]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise SpecError(f"{field} is {value!r}", fix=f"give a tuple of whole numbers of at least {least}")
+    numbers = tuple(_whole(field, item, least) for item in value)
+    if len(set(numbers)) < len(numbers):
+        raise SpecError(f"{field} is {value!r}", fix="name each once")
+    return numbers
+
+
+def _one_of(field: str, value: Any, choices: Sequence[str]) -> str:
+    if not isinstance(value, str) or value not in choices:
+        raise SpecError(f"{field} is {value!r}", fix=near(str(value), choices))
+    return value

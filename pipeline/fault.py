@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import traceback
+from typing import Any
 
 from ge_engine.model import Model
 from ops import ModelError, Op, SpecError, Where
@@ -30,11 +31,11 @@ def add_fault(report: Report, index: int, error: Exception, *, graded: bool = Fa
         report.add("G13", where, message, f"give the attributes the types that help(ops.{type(op).__name__}) shows")
     else:
         frame = traceback.extract_tb(error.__traceback__)[-1]
-        at = Where(os.path.abspath(frame.filename), frame.lineno or 0)
-        message = f"{place}: {type(error).__name__} at {at}: {error}"
+        line = Where(os.path.abspath(frame.filename), frame.lineno or 0)
+        message = f"{place}: {type(error).__name__} at {line}: {error}"
         report.add("G23", where, message, f"mend {type(op).__name__}.infer: TensorSpecs in, a TensorSpec an output out")
 
 
-def _attributes(op: Op[object]) -> str:
-    fields = dataclasses.fields(op) if dataclasses.is_dataclass(op) else ()
-    return ", ".join(f"{field.name}={getattr(op, field.name)!r}" for field in fields) or "what it is given"
+def _attributes(op: Op[Any]) -> str:
+    assert dataclasses.is_dataclass(op)
+    return ", ".join(f"{field.name}={getattr(op, field.name)!r}" for field in dataclasses.fields(op))

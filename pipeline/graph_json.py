@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
-from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
-from ops import Counted, Finding, GepipeError, Graded, SpecError, TensorSpec, Where
+from ops import Finding, GepipeError, ModelError, SpecError, ValidationError, Where
 from ops.serial import op_from_json, op_to_json
-from ops.spec import Dim
 
 from .declaration import Constant, Declaration, Input, Node, Output, Ref
 from .graph import Graph
 from .near import near
+from .spec_json import array_from_json, array_to_json, spec_from_json, spec_to_json
 from .validate import validate
 
 FORMAT = 1
@@ -30,8 +26,11 @@ def graph_to_json(graph: Graph, folder: str) -> str:
     document = {
         "format": FORMAT,
         "name": graph.name,
-        "inputs": [{"name": value.name, "spec": _spec_to_json(value.spec)} for value in graph.inputs],
-        "constants": [{"name": name, **_array_to_json(array)} for name, array in graph.constants.items()],
+        "where": str(graph.where),
+        "inputs": [
+            {"name": value.name, "spec": spec_to_json(value.spec), "where": str(value.where)} for value in graph.inputs
+        ],
+        "constants": [{"name": name, **array_to_json(array)} for name, array in graph.constants.items()],
         "nodes": [
             {
                 "name": step.name,
@@ -42,13 +41,13 @@ def graph_to_json(graph: Graph, folder: str) -> str:
             }
             for step in graph.steps
         ],
-        "outputs": [{"name": output.name, "from": output.key} for output in graph.outputs],
+        "outputs": [{"name": output.name, "from": output.key, "where": str(output.where)} for output in graph.outputs],
     }
     return json.dumps(document, ensure_ascii=False, indent=1)
 
 
 def graph_from_json(text: str, file: str) -> Graph:
-    """The graph again. `file` is where the text stands: findings name it, and paths start from its folder.
+    """The graph again. `file` is where the text stands: paths start from its folder, and errors name it.
 
     The ops of user modules must have been imported: nothing is imported from here.
     Errors: SpecError for what is not such JSON; ValidationError with every problem of the graph in it.
@@ -58,54 +57,61 @@ def graph_from_json(text: str, file: str) -> Graph:
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise ValueError(f"not a graph of format {FORMAT}")
         return validate(_Reader(document, os.path.abspath(file)).declaration())
-    except GepipeError:
-        raise
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise SpecError(f"{file}: {type(error).__name__}: {error}", fix="write the file with graph_to_json") from error
+    except ValidationError as error:
+        name = document["name"]
+        raise ValidationError(f"pipeline '{name}' in {Where(os.path.abspath(file), 0)}", error.findings) from None
+    except (GepipeError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+        what = str(error.message) if isinstance(error, GepipeError) else f"{type(error).__name__}: {error}"
+        raise SpecError(f"{file}: {what}", fix="write the file with graph_to_json") from error
 
 
 class _Reader:
+    """Makes the declaration. References are keys: all values get theirs before any is looked up."""
+
     def __init__(self, document: dict[str, Any], file: str) -> None:
         self.document = document
-        self.where = Where(file, 0)
-        self.result = Declaration(document["name"], self.where)
-        self.refs: dict[str, Ref] = {}
+        self.file = Where(file, 0)
+        self.result = Declaration(document["name"], self._where(document))
+        self.refs: dict[str, Ref | None] = {}
 
     def declaration(self) -> Declaration:
         document, result = self.document, self.result
         for value in document["inputs"]:
-            self._entry(value["name"], Input(value["name"], _spec_from_json(value["spec"]), self.where))
+            self._entry(Input(value["name"], spec_from_json(value["spec"]), self._where(value)))
         for value in document["constants"]:
-            self._entry(value["name"], Constant(value["name"], _array_from_json(value), self.where))
-        first = len(result.entries)
-        nodes = list(self._ops(document["nodes"]))
-        for offset, (node, op) in enumerate(nodes):
-            for name, key in zip(op.output_names, node["outputs"]):
-                self.refs.setdefault(key, (first + offset, name))
+            self._entry(Constant(value["name"], array_from_json(value), self._where(value)))
+        nodes = [(node, op) for node in document["nodes"] if (op := self._op(node)) is not None]
+        for index, (node, op) in enumerate(nodes, len(result.entries)):
+            self._name_outputs(node, op, index)
         for node, op in nodes:
             inputs = tuple(self._ref(key, f"node '{node['name']}'") for key in node["inputs"])
-            result.entries.append(Node(op, inputs, {}, node["name"], self.where))
-        for output in document["outputs"]:
-            ref = self._ref(output["from"], f"output '{output['name']}'")
-            result.outputs.append(Output(output["name"], ref, self.where))
+            result.entries.append(Node(op, inputs, {}, node["name"], self._where(node)))
+        for value in document["outputs"]:
+            ref = self._ref(value["from"], f"output '{value['name']}'")
+            result.outputs.append(Output(value["name"], ref, self._where(value)))
         return result
 
-    def _entry(self, name: str, entry: Input | Constant) -> None:
-        self.refs.setdefault(name, (len(self.result.entries), ""))
+    def _entry(self, entry: Input | Constant) -> None:
+        self.refs.setdefault(entry.name, (len(self.result.entries), ""))
         self.result.entries.append(entry)
 
-    def _ops(self, nodes: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], Any]]:
-        for node in nodes:
-            op = self._op(node)
-            if op is not None:
-                yield node, op
-
     def _op(self, node: dict[str, Any]) -> Any:
+        """The node's op; None (and a finding) where it cannot be made. What it made is then known, but not followed."""
         try:
-            return op_from_json(node, self.where.folder)
+            return op_from_json(node, self.file.folder)
         except SpecError as error:
             self._add("G13", f"node '{node['name']}': {error.message}", error.fix)
+            self.refs.update(dict.fromkeys(node["outputs"]))
             return None
+
+    def _name_outputs(self, node: dict[str, Any], op: Any, index: int) -> None:
+        try:
+            names = op.output_names
+        except ModelError:  # validate says why
+            names = ("",) * len(node["outputs"])
+        for name, key in zip(names, node["outputs"]):
+            if self.refs.setdefault(key, (index, name)) != (index, name) and key != node["name"]:
+                self._add("G01", f"node '{node['name']}' makes '{key}', which is there already", "give it another key")
 
     def _ref(self, key: str, reader: str) -> Ref | None:
         if key not in self.refs:
@@ -113,40 +119,10 @@ class _Reader:
         return self.refs.get(key)
 
     def _add(self, rule: str, message: str, fix: str) -> None:
-        self.result.findings.append(Finding(rule, "refused", str(self.where), message, fix))
+        self.result.findings.append(Finding(rule, "refused", str(self.file), message, fix))
+        self.result.incomplete = True
 
-
-def _spec_to_json(spec: TensorSpec) -> dict[str, Any]:
-    return {"dtype": spec.dtype, "shape": [_dim_to_json(dim) for dim in spec.shape]}
-
-
-def _dim_to_json(dim: Dim) -> Any:
-    if isinstance(dim, Counted):
-        return {"counted": dim.name, "limit": dim.limit}
-    if isinstance(dim, Graded):
-        return {"graded": dim.name, "values": list(dim.values)}
-    return dim
-
-
-def _spec_from_json(value: dict[str, Any]) -> TensorSpec:
-    return TensorSpec(value["dtype"], tuple(_dim_from_json(dim) for dim in value["shape"]))
-
-
-def _dim_from_json(value: Any) -> Dim:
-    if isinstance(value, dict):
-        if "counted" in value:
-            return Counted(value["counted"], value["limit"])
-        return Graded(value["graded"], tuple(value["values"]))
-    if not isinstance(value, (int, str)):
-        raise ValueError(f"{value!r} is not a dim")
-    return value
-
-
-def _array_to_json(array: Any) -> dict[str, Any]:
-    data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
-    return {"dtype": array.dtype.name, "shape": list(array.shape), "data": data}
-
-
-def _array_from_json(value: dict[str, Any]) -> Any:
-    data = base64.b64decode(value["data"], validate=True)
-    return np.frombuffer(data, TensorSpec(value["dtype"], (1,)).numpy).reshape(value["shape"])
+    def _where(self, value: dict[str, Any]) -> Where:
+        """Where the user declared it; the file itself for what does not say."""
+        file, colon, line = str(value.get("where", "")).rpartition(":")
+        return Where(file, int(line)) if colon and line.isascii() and line.isdigit() else self.file

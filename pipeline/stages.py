@@ -21,6 +21,7 @@ from ops.op import Lowerable
 
 from .deployment import Batches, Deployment
 from .graph import Graph
+from .names import unique
 
 Kin = tuple[object, ...]  # what device steps must have in common to share a graph
 
@@ -57,8 +58,8 @@ def partition(graph: Graph, deployment: Deployment) -> tuple[Stage, ...]:
                 stages.append(_stage(graph, f"host{current}", "host", current, here))
             continue
         for component in _components(here, kin):
-            models = [step.op.model_name for step in component if isinstance(step.op, Model)]
-            name = _unique("_".join(dict.fromkeys(models)), stages)
+            models = [step.name for step in component if isinstance(step.op, Model)]
+            name = unique("_".join(models), [stage.name for stage in stages])
             batches = kin[component[-1].name][0]
             assert isinstance(batches, tuple)
             stages.append(_stage(graph, name, "device", current, component, batches))
@@ -131,8 +132,3 @@ def _stage(graph: Graph, name: str, placement: str, level: int, steps: list[Step
         tuple((key, specs[key]) for key in leaving),
         batches,
     )
-
-
-def _unique(name: str, stages: list[Stage]) -> str:
-    taken = {stage.name for stage in stages}
-    return next(n for n in (name, *(f"{name}_{i}" for i in range(2, len(stages) + 3))) if n not in taken)

@@ -36,9 +36,7 @@ def validate(declaration: Declaration, deployment: Deployment | None = None) -> 
     return _freeze(report, edges, order, specs, advice)
 
 
-def _freeze(
-    report: Report, edges: Edges, order: Sequence[int], specs: Specs, advice: tuple[Finding, ...]
-) -> Graph:
+def _freeze(report: Report, edges: Edges, order: Sequence[int], specs: Specs, advice: tuple[Finding, ...]) -> Graph:
     keys = name_values(report, order)
     return Graph(
         report.declaration.name,

@@ -87,7 +87,7 @@ def _follow(report: Report, ref: Ref | None, where: Where, reader: str) -> Ref |
     if output and output not in known:
         named = [name for name in known if name]
         fix = near(output, named) if named else "it has one output: pass it as it is"
-        report.add("G02", where, f"{reader} reads output '{output}' of {report.place(source)}, which has none such", fix)
+        report.add("G02", where, f"{reader} reads '{output}' of {report.place(source)}, which has no such output", fix)
         return None
     return ref
 

@@ -23,9 +23,9 @@ NOT_MIRRORS = {
     "tests/examples/test_types.py": "the types of both examples",
 }
 
-# Hosts and folders of one machine or one mirror. Spelled so that this file does not hold them itself.
+# Folders of one machine, and hosts of package registries.
 PRIVATE = re.compile(
-    r"/(?:work|root|home)/\w|/tmp/w\b|\bpypi\.org|pythonhosted|deb\.debian|npmjs\.|download\.pytorch|\.pyenv|index-url", re.IGNORECASE
+    r"/(?:work|root|home)/\w|/tmp/\w|\.pyenv|\bpypi\.org|pythonhosted|deb\.debian|npmjs\.|download\.pytorch|index-url"
 )
 
 
