@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import onnx
-from onnx import helper
 
-from ops import TensorSpec
-
-from . import runtime, weights
-from .shapes import infer_strictly, is_fixed, shape_of
+from .shapes import ask_runtime, infer_strictly, is_fixed, shape_of
 
 Chain = tuple[str, ...]
 
@@ -26,32 +22,8 @@ def values_of(model: onnx.ModelProto) -> dict[str, onnx.ValueInfoProto]:
     made = [name for node in model.graph.node for name in node.output if name]
     if any(node.domain for node in model.graph.node):
         unknown = [name for name in made if name not in values or not is_fixed(shape_of(values[name]))]
-        values.update((value.name, value) for value in _asked(model, unknown))
+        values.update((value.name, value) for value in ask_runtime(model, unknown))
     return {name: values.get(name, onnx.ValueInfoProto(name=name)) for name in (*values, *made)}
-
-
-def _asked(model: onnx.ModelProto, names: list[str]) -> list[onnx.ValueInfoProto]:
-    exposed = with_outputs(model, names)
-    weights.detach(exposed)
-    outputs = [value for value in runtime.session(exposed, threads=1).get_outputs() if value.name in names]
-    return [
-        helper.make_tensor_value_info(
-            value.name,
-            helper.np_dtype_to_tensor_dtype(TensorSpec(value.type, (1,)).numpy),
-            [dim if isinstance(dim, int) else None for dim in value.shape],
-        )
-        for value in outputs
-        if value.type.startswith("tensor(")
-    ]
-
-
-def with_outputs(model: onnx.ModelProto, names: list[str]) -> onnx.ModelProto:
-    """A copy that gives these tensors, too."""
-    exposed = onnx.ModelProto()
-    exposed.CopyFrom(model)
-    there = {value.name for value in exposed.graph.output}
-    exposed.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names if name not in there)
-    return exposed
 
 
 def dynamic_chains(model: onnx.ModelProto, values: Mapping[str, onnx.ValueInfoProto]) -> dict[str, Chain]:

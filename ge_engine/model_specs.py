@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -152,26 +152,49 @@ def _outputs_at(
     skeleton: Skeleton, model: str, names: Sequence[str], specs: Sequence[TensorSpec], index: int, batch: int | None
 ) -> list[Shape | None]:
     """The shapes of one sample of every output at one size; None for a dim that inference does not give."""
-    samples = tuple(spec.at_gear(index) for spec in specs)
+    samples = {name: spec.at_gear(index) for name, spec in zip(names, specs)}
     batches = (batch, batch) if batch else _BATCHES
-    shown = {name: list(sample) for name, sample in zip(names, samples)}
-    found = []
-    for size in batches:
-        shapes = {name: (size, *sample) for name, sample in zip(names, samples)}
-        try:
-            found.append(_infer_cached(skeleton, tuple(shapes.items())))
-        except Exception as error:  # onnx has no family of exceptions
-            gear = next((position for position, spec in enumerate(specs) if spec.graded), 0)
-            raise SpecError(
-                f"model '{model}' cannot take {', '.join(f'{n} {s}' for n, s in shown.items())} a sample: "
-                f"{first_line(error)}",
-                fix="use sizes that the model was made for, often multiples of its stride (32)",
-                input=names[gear],
-            ) from error
+    try:
+        found = [_infer_cached(skeleton, _whole(samples, size)) for size in batches]
+    except Exception as error:  # onnx has no family of exceptions
+        gear = next((position for position, spec in enumerate(specs) if spec.graded), 0)
+        raise _refusal(skeleton, model, samples, batch, error, names[gear]) from error
     results: list[Shape | None] = []
     for value, first, second in zip(skeleton.model.graph.output, *found):
         results.append(_sample(model, value.name, first, second, batches, shape_of(value)))
     return results
+
+
+def _whole(samples: Mapping[str, tuple[int, ...]], batch: int) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    return tuple((name, (batch, *sample)) for name, sample in samples.items())
+
+
+def _refusal(
+    skeleton: Skeleton,
+    model: str,
+    samples: Mapping[str, tuple[int, ...]],
+    batch: int | None,
+    error: Exception,
+    input: str,
+) -> SpecError:
+    """Why a model cannot take these sizes: the sizes themselves, or only more than one sample of them."""
+    if batch is None:
+        try:
+            _infer_cached(skeleton, _whole(samples, 1))
+        except Exception:  # as before
+            pass
+        else:
+            return SpecError(
+                f"model '{model}' takes one sample only, though its batch axis is dynamic: {first_line(error)}",
+                fix="export it with its inner shapes following the batch, or with the batch fixed to 1",
+                input=input,
+            )
+    sizes = ", ".join(f"{name} {list(sample)}" for name, sample in samples.items())
+    return SpecError(
+        f"model '{model}' cannot take {sizes} a sample: {first_line(error)}",
+        fix="use sizes that the model was made for, often multiples of its stride (32)",
+        input=input,
+    )
 
 
 @lru_cache(maxsize=256)

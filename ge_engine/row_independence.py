@@ -15,8 +15,8 @@ import onnx
 
 from ops import Array
 
-from .dynamic import with_outputs
 from .samples import fill, random_batch
+from .shapes import with_outputs
 from .stage import Tensors
 from .verify import Runner, difference
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 import onnx
 import onnx.shape_inference
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
-from ops import Array
+from ops import Array, TensorSpec
 
 from . import runtime, weights
 
@@ -81,6 +81,31 @@ def known_shapes(inferred: onnx.ModelProto) -> dict[str, Shape | None]:
     return shapes
 
 
+def ask_runtime(model: onnx.ModelProto, names: list[str]) -> list[onnx.ValueInfoProto]:
+    """What ONNX Runtime knows of these tensors: it has operators of its own, which ONNX does not know."""
+    exposed = with_outputs(model, names)
+    weights.detach(exposed)
+    outputs = [value for value in runtime.session(exposed, threads=1).get_outputs() if value.name in names]
+    return [
+        helper.make_tensor_value_info(
+            value.name,
+            helper.np_dtype_to_tensor_dtype(TensorSpec(value.type, (1,)).numpy),
+            [dim if isinstance(dim, int) else None for dim in value.shape],
+        )
+        for value in outputs
+        if value.type.startswith("tensor(")
+    ]
+
+
+def with_outputs(model: onnx.ModelProto, names: list[str]) -> onnx.ModelProto:
+    """A copy that gives these tensors, too."""
+    exposed = onnx.ModelProto()
+    exposed.CopyFrom(model)
+    there = {value.name for value in exposed.graph.output}
+    exposed.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names if name not in there)
+    return exposed
+
+
 def infer_outputs(model: onnx.ModelProto, inputs: Mapping[str, tuple[int, ...]]) -> dict[str, Shape | None]:
     """The shapes of a model's outputs for these input shapes, as far as they do not depend on data.
 
@@ -96,6 +121,9 @@ def infer_outputs(model: onnx.ModelProto, inputs: Mapping[str, tuple[int, ...]])
         shapes = known_shapes(infer_strictly(working))
         if all(is_fixed(shapes.get(name)) for name in names) or not _fold_shape_nodes(working, shapes):
             break
+    unknown = [name for name in names if not is_fixed(shapes.get(name))]
+    if unknown and any(node.domain for node in working.graph.node):
+        shapes.update((value.name, shape_of(value)) for value in ask_runtime(working, unknown))
     return {name: shapes.get(name) for name in names}
 
 
@@ -103,43 +131,37 @@ def _fold_shape_nodes(model: onnx.ModelProto, shapes: Mapping[str, Shape | None]
     """Replace the small nodes whose values are known by now with those values; whether there were any."""
     graph = model.graph
     known = {tensor.name: tensor for tensor in graph.initializer if not weights.is_heavy(tensor)}
-    constants: dict[str, Array | None] = dict.fromkeys(known)
-    foldable = []
+    values: list[TensorProto] = []
+    computed: list[onnx.NodeProto] = []
+    made = {""}
     for node in graph.node:
-        if node.op_type == "Shape" and not node.attribute and is_fixed(shapes.get(node.input[0])):
-            shape = shapes[node.input[0]]
-            value = numpy_helper.from_array(_int64(shape), node.output[0])
-        elif node.op_type == "Size" and is_fixed(shapes.get(node.input[0])):
-            value = numpy_helper.from_array(_int64(math.prod(shapes[node.input[0]])), node.output[0])  # type: ignore[arg-type]
-        else:
-            if _is_small(node, shapes) and all(not name or name in constants for name in node.input):
-                foldable.append(node)
-                constants.update(dict.fromkeys(node.output))
-            continue
-        known[node.output[0]] = value
-        constants[node.output[0]] = None
-        foldable.append(node)
-    if not foldable:
-        return False
-    ran = [node for node in foldable if node.output[0] not in known]
-    values = [known[name] for node in foldable for name in node.output if name in known]
-    try:
-        values += _evaluate(model, ran, known) if ran else []
-    except Exception:  # ONNX Runtime has no family of exceptions; the outputs simply stay unknown
-        ran_outputs = {name for node in ran for name in node.output}
-        if not values:
-            return False
-        assert not ran_outputs & {tensor.name for tensor in values}
+        measured = _measured(node, shapes)
+        if measured is not None:
+            values.append(numpy_helper.from_array(measured, node.output[0]))
+            known[node.output[0]] = values[-1]
+        elif _is_small(node, shapes) and all(name in known or name in made for name in node.input):
+            computed.append(node)
+            made.update(node.output)
+    if computed:
+        values += _evaluate(model, computed, known)
     done = {tensor.name for tensor in values}
     kept = [node for node in graph.node if node.output[0] not in done]
     del graph.node[:]
     graph.node.extend(kept)
     graph.initializer.extend(values)
-    return True
+    return bool(values)
 
 
-def _int64(value: object) -> Array:
-    return np.asarray(value, np.int64)
+def _measured(node: onnx.NodeProto, shapes: Mapping[str, Shape | None]) -> Array | None:
+    """What a Shape or Size node gives, where its input has a fixed shape."""
+    shape = shapes.get(node.input[0]) if node.op_type in ("Shape", "Size") and node.input else None
+    if shape is None or not is_fixed(shape):
+        return None
+    dims = np.array(shape, np.int64)
+    if node.op_type == "Size":
+        return np.asarray(dims.prod())
+    limits = {attribute.name: attribute.i for attribute in node.attribute}
+    return dims[limits.get("start", 0) : limits.get("end", len(dims))]
 
 
 def _is_small(node: onnx.NodeProto, shapes: Mapping[str, Shape | None]) -> bool:
@@ -153,18 +175,16 @@ def _is_small(node: onnx.NodeProto, shapes: Mapping[str, Shape | None]) -> bool:
 
 
 def _evaluate(
-    model: onnx.ModelProto, nodes: list[onnx.NodeProto], known: Mapping[str, onnx.TensorProto]
-) -> list[onnx.TensorProto]:
-    """Run these nodes, all of whose inputs are known, in one small graph."""
+    model: onnx.ModelProto, nodes: list[onnx.NodeProto], known: Mapping[str, TensorProto]
+) -> list[TensorProto]:
+    """What these nodes make, all of whose inputs are known, run in one small graph; nothing when they fail."""
     made = [name for node in nodes for name in node.output if name]
-    read = {name for node in nodes for name in node.input if name}
-    graph = helper.make_graph(
-        nodes,
-        "shapes",
-        [],
-        [helper.make_empty_tensor_value_info(name) for name in made],
-        [known[name] for name in read if name in known],
-    )
+    read = {name for node in nodes for name in node.input if name in known}
+    outputs = [helper.make_empty_tensor_value_info(name) for name in made]
+    graph = helper.make_graph(nodes, "shapes", [], outputs, [known[name] for name in read])
     small = helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
-    results = runtime.session(small, threads=1).run(made, {})
+    try:
+        results = runtime.session(small, threads=1).run(made, {})
+    except Exception:  # ONNX Runtime has no family of exceptions
+        return []  # then the shapes stay unknown, which is no fault
     return [numpy_helper.from_array(value, name) for name, value in zip(made, results)]

@@ -63,16 +63,23 @@ def _side_by_side(name: str, outputs: Sequence[GraphOutput], answer: dict[str, A
     table = Table(title=Text(f"{count} {name}"), title_justify="left", box=None, pad_edge=False)
     for output in outputs:
         table.add_column(output.name, justify="right")
+    columns = [answer[output.name] for output in outputs]
+    forms = [_form(column) for column in columns]
     for row in range(min(count, MOST_ROWS)):
-        table.add_row(*(Text(_cell(answer[output.name][row])) for output in outputs))
+        table.add_row(*(Text(_cell(column[row], form)) for column, form in zip(columns, forms)))
     if count > MOST_ROWS:
         table.caption = f"... and {count - MOST_ROWS} more (--json shows all)"
     return table
 
 
-def _cell(value: Any) -> str:
+def _form(column: Any) -> str:
+    """How its numbers are written: scores with three decimals, coordinates with one."""
+    if column.dtype.kind != "f":
+        return ""
+    return ".3f" if np.abs(column).max(initial=0) <= 1 else ".1f"
+
+
+def _cell(value: Any, form: str) -> str:
     if isinstance(value, np.ndarray):
-        return " ".join(_cell(item) for item in value)
-    if isinstance(value, (float, np.floating)):
-        return f"{value:.3f}" if abs(value) <= 1 else f"{value:.1f}"
-    return str(_plain(value))
+        return " ".join(_cell(item, form) for item in value)
+    return format(value, form) if form else str(_plain(value))

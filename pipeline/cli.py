@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
-import os
 import sys
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,17 +16,21 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from ops import DeclarationError, Finding, GepipeError, SpecError, ValidationError
+from ge_engine.devices import open_device
+from ops import DeviceError, Finding, SpecError, ValidationError
 
 from .answers import answer_table, to_json
 from .deployment import Deployment
 from .doctor import examine
 from .explain import explain, rows
-from .load import load
+from .graph import Graph
+from .load import WrongUse, load
 from .near import near
 from .parse import sample_from
+from .pipeline import Pipeline
 from .plan import Plan
 from .rules import RULES
+from .trouble import as_finding, print_findings, say
 
 app = typer.Typer(
     name="gepipe",
@@ -41,31 +44,30 @@ err = Console(stderr=True, highlight=False)
 
 Target = Annotated[str, typer.Argument(metavar="PIPELINE", help="graph.py, graph.py:name or module:name")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-DeploymentFile = Annotated[Optional[Path], typer.Option("--deployment", help="A Deployment as JSON.")]
-GearsText = Annotated[Optional[str], typer.Option("--gears", help='Batch sizes, as "1,2,4,8".')]
+DeploymentFile = Annotated[Optional[Path], typer.Option("--deployment", metavar="FILE", help="A Deployment as JSON.")]
+GearsText = Annotated[Optional[str], typer.Option("--gears", metavar="SIZES", help='Batch sizes, as "1,2,4,8".')]
 Streams = Annotated[Optional[int], typer.Option("--streams", help="Execution contexts.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
 
+FAILED = 1
 WRONG_USE = 2
 
 
 @app.command()
 def check(
-    target: Target, as_json: AsJson = False, deployment: DeploymentFile = None,
+    target: Target, gears: GearsText = None, deployment: DeploymentFile = None, as_json: AsJson = False,
     strict: Annotated[bool, typer.Option("--strict", help="Advice counts too.")] = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Validate a pipeline: every problem in one report."""
     with _errors(debug):
-        pipeline = load(target)
-        settings = _settings(deployment)
-        try:
-            graph = pipeline.validate(settings)
-        except ValidationError as error:
-            _print_findings(error.findings, as_json, f"pipeline '{pipeline.name}'")
-            raise typer.Exit(1) from None
-        _print_findings(graph.advice, as_json, str(graph))
-        if strict and graph.advice:
-            raise typer.Exit(1)
+        settings = _settings(deployment, gears)
+        subject, findings = _examined(target, settings, debug)
+        if as_json:
+            _print_json({"findings": [finding.as_dict() for finding in findings]})
+        else:
+            print_findings(findings, subject, out)
+        if any(strict or finding.severity != "advice" for finding in findings):
+            raise typer.Exit(FAILED)
 
 
 @app.command()
@@ -75,12 +77,13 @@ def plan(
 ) -> None:  # fmt: skip
     """Explain a compiled pipeline: stages, edges, placement, gears."""
     with _errors(debug):
-        compiled = _compile(target, _settings(deployment, gears, streams))
+        settings = _settings(deployment, gears, streams)
+        compiled = _compile(load(target).validate(settings), settings)
         if as_json:
             findings = [finding.as_dict() for finding in compiled.findings]
             _print_json({"rows": [row._asdict() for row in rows(compiled)], "findings": findings})
         else:
-            typer.echo(explain(compiled))
+            out.print(Text(explain(compiled)), soft_wrap=True)
 
 
 @app.command()
@@ -90,18 +93,20 @@ def run(
         Optional[list[str]], typer.Option("-i", "--input", metavar="NAME=VALUE", help="A value, or @FILE.")
     ] = None,
     device: Annotated[str, typer.Option("--device", help="cpu or null.")] = "cpu",
-    deployment: DeploymentFile = None, as_json: AsJson = False, debug: Debug = False,
+    gears: GearsText = None, deployment: DeploymentFile = None, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Run a pipeline on one sample."""
     with _errors(debug):
-        compiled = _compile(target, _settings(deployment))
-        sample = sample_from(inputs or [], compiled.graph.inputs)
-        with compiled.session(device) as session:
+        settings = _settings(deployment, gears)
+        _check_device(device)
+        graph = load(target).validate(settings)
+        sample = sample_from(inputs or [], graph.inputs)
+        with _compile(graph, settings).session(device) as session:
             answer = session.run(**sample)
         if as_json:
             _print_json(to_json(answer))
         else:
-            out.print(answer_table(answer, compiled.graph.outputs))
+            out.print(answer_table(answer, graph.outputs))
 
 
 @app.command()
@@ -112,9 +117,7 @@ def doctor(as_json: AsJson = False, debug: Debug = False) -> None:
         if as_json:
             _print_json({"checks": [vars(check) for check in checks]})
         else:
-            table = Table(box=None, pad_edge=False)
-            for heading in ("", "what", "seen"):
-                table.add_column(heading)
+            table = _table("", "what", "seen")
             for item in checks:
                 seen = item.seen if item.ok else f"{item.seen}\nfix: {item.fix}"
                 table.add_row(
@@ -122,7 +125,7 @@ def doctor(as_json: AsJson = False, debug: Debug = False) -> None:
                 )
             out.print(table)
         if not all(item.ok for item in checks):
-            raise typer.Exit(1)
+            raise typer.Exit(FAILED)
 
 
 @app.command()
@@ -133,51 +136,80 @@ def rule(
     """Explain a rule: why it is there, a bad line and a good one."""
     with _errors(debug):
         if rule_id is not None and rule_id.upper() not in RULES:
-            raise DeclarationError(f"there is no rule {rule_id}", fix=near(rule_id.upper(), RULES))
+            raise WrongUse(f"there is no rule {rule_id}", fix=near(rule_id.upper(), RULES))
         chosen = list(RULES.values()) if rule_id is None else [RULES[rule_id.upper()]]
         if as_json:
             _print_json({"rules": [vars(item) for item in chosen]})
         elif rule_id is None:
+            table = _table("rule", "what it asks")
             for item in chosen:
-                out.print(Text(f"{item.id}  {item.title}"))
+                table.add_row(item.id, Text(item.title))
+            out.print(table)
         else:
             (item,) = chosen
-            out.print(Text(f"{item.id}  {item.title}\n\n{item.why}\n\nbad:   {item.bad}\ngood:  {item.good}"))
+            out.print(Text(f"{item.id}  {item.title}\n\n{item.why}"))
+            for what, code in (("bad", item.bad), ("good", item.good)):
+                lines = code.replace("\n", "\n    ")
+                out.print(Text(f"\n{what}:\n    {lines}"), soft_wrap=True)
 
 
 def main() -> None:
     """The entry point: `gepipe`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a letter still gets the rest
+            stream.reconfigure(errors="backslashreplace")
     app()
 
 
+def _examined(target: str, settings: Deployment, debug: bool) -> tuple[str, Sequence[Finding]]:
+    """What was looked at, and the findings. A file that does not run to its end is a finding, too."""
+    try:
+        pipeline = load(target)
+    except WrongUse:
+        raise
+    except (Exception, SystemExit) as error:
+        if debug:
+            raise
+        return target, (as_finding(error, target),)
+    return _validated(pipeline, settings)
+
+
+def _validated(pipeline: Pipeline, settings: Deployment) -> tuple[str, Sequence[Finding]]:
+    try:
+        graph = pipeline.validate(settings)
+    except ValidationError as error:
+        return f"pipeline '{pipeline.name}'", error.findings
+    return str(graph), graph.advice
+
+
 def _settings(file: Path | None, gears: str | None = None, streams: int | None = None) -> Deployment:
-    fields: dict[str, Any] = {}
-    if gears is not None:
-        fields["gears"] = gears
-    if streams is not None:
-        fields["streams"] = streams
+    fields: dict[str, Any] = {"gears": gears, "streams": streams}
     try:
         base = Deployment.from_json(file.read_text(encoding="utf-8")) if file else None
-        return Deployment.of(base, **fields)
-    except (OSError, SpecError) as error:
-        raise _WrongUse(str(error)) from error
+        return Deployment.of(base, **{name: value for name, value in fields.items() if value is not None})
+    except SpecError as error:
+        raise WrongUse(error.message, fix=error.fix, where=str(file or "")) from error
+    except (OSError, ValueError) as error:
+        raise WrongUse(f"{file} cannot be read: {error}", fix="write it with Deployment.to_json") from error
 
 
-def _compile(target: str, settings: Deployment) -> Plan:
-    """Compile with a progress bar on stderr."""
+def _check_device(name: str) -> None:
+    try:
+        open_device(name).close()
+    except DeviceError as error:
+        raise WrongUse(error.message, fix=error.fix) from error
+
+
+def _compile(graph: Graph, settings: Deployment) -> Plan:
+    """Compile, with a progress bar on stderr where that is a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    pipeline = load(target)
-    with Progress(*columns, console=err, transient=True) as progress:
-        task = progress.add_task("validate", total=None)
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
+        task = progress.add_task("compile", total=None)
 
         def show(what: str, done: int, total: int) -> None:
             progress.update(task, description=what, completed=done, total=total)
 
-        return pipeline.compile(settings, progress=show)
-
-
-class _WrongUse(GepipeError):
-    """What was typed cannot be done."""
+        return Plan.of(graph, settings, show)
 
 
 @contextmanager
@@ -185,51 +217,28 @@ def _errors(debug: bool) -> Iterator[None]:
     """Errors as text and an exit code, unless --debug."""
     try:
         yield
-    except (typer.Exit, typer.Abort):
+    except (typer.Exit, typer.Abort, BrokenPipeError):
         raise
     except ValidationError as error:
         if debug:
             raise
-        _print_findings(error.findings, False, error.message.partition(":")[0], err)
-        raise typer.Exit(1) from None
-    except Exception as error:
+        print_findings(error.findings, error.message.partition(":")[0], err)
+        raise typer.Exit(FAILED) from None
+    except (Exception, SystemExit) as error:
         if debug:
             raise
-        err.print(Text(_say(error), style="red"))
-        raise typer.Exit(WRONG_USE if isinstance(error, (_WrongUse, DeclarationError)) else 1) from None
+        err.print(Text(say(error), style="red"), soft_wrap=True)
+        raise typer.Exit(WRONG_USE if isinstance(error, WrongUse) else FAILED) from None
 
 
-def _say(error: Exception) -> str:
-    """One of ours as it is; anything else came out of the user's file, so say where."""
-    if isinstance(error, GepipeError):
-        return f"{type(error).__name__.lstrip('_')}: {error}"
-    frames = traceback.extract_tb(error.__traceback__)
-    library = os.path.dirname(os.path.abspath(__file__))
-    mine = [frame for frame in frames if os.path.exists(frame.filename) and not frame.filename.startswith(library)]
-    where = f"{mine[-1].filename}:{mine[-1].lineno}: " if mine else ""
-    if isinstance(error, SyntaxError) and error.filename:
-        where = f"{error.filename}:{error.lineno}: "
-    return f"{where}{type(error).__name__}: {error}"
-
-
-def _print_findings(findings: Sequence[Finding], as_json: bool, subject: str, console: Console = out) -> None:
-    if as_json:
-        _print_json({"findings": [finding.as_dict() for finding in findings]})
-        return
-    if not findings:
-        console.print(Text(f"{subject}\nno problem found"))
-        return
-    count = f"{len(findings)} finding{'s' if len(findings) > 1 else ''}"
-    table = Table(title=Text(f"{subject}: {count}"), title_justify="left", box=None, pad_edge=False)
-    for heading in ("rule", "severity", "where", "what and how to mend it"):
+def _table(*headings: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for heading in headings:
         table.add_column(heading, overflow="fold")
-    for finding in findings:
-        style = "yellow" if finding.severity == "advice" else "red"
-        what = Text(f"{finding.message}\n").append(f"fix: {finding.fix}", style="green")
-        table.add_row(Text(finding.rule, style=style), finding.severity, Text(finding.where), what)
-    console.print(table)
+    return table
 
 
 def _print_json(document: Any) -> None:
-    json.dump(document, sys.stdout, ensure_ascii=False, indent=1)
-    sys.stdout.write("\n")
+    """UTF-8 as it is; other encodings get escapes, which every JSON reader understands."""
+    utf8 = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
+    sys.stdout.write(json.dumps(document, ensure_ascii=not utf8, indent=1) + "\n")

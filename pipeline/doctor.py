@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
+import json
 import platform
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-import ops
 from ge_engine.builder import GraphBuilder
 from ge_engine.model import Model
-from ops import GepipeError, TensorSpec
+from ops import TensorSpec
 
 from .pipeline import Pipeline
 
@@ -39,11 +40,12 @@ def examine() -> Iterator[Check]:
     for name in LIBRARIES:
         version = _version(name)
         yield Check(name, version is not None, version or "not installed", f"pip install {name}")
-    yield _opencv()
+    yield opencv({name: version for name in OPENCV if (version := _version(name))})
+    owners = importlib.metadata.packages_distributions()
     for package in PACKAGES:
-        yield _origin(package)
+        yield origin(package, owners.get(package, ()))
     for device in ("cpu", "null"):
-        yield _tiny_sum(device)
+        yield tiny_sum(device)
 
 
 def _version(distribution: str) -> str | None:
@@ -53,32 +55,54 @@ def _version(distribution: str) -> str | None:
         return None
 
 
-def _opencv() -> Check:
-    found = {name: version for name in OPENCV if (version := _version(name))}
+def opencv(found: Mapping[str, str]) -> Check:
+    """One distribution of cv2, and no more: they overwrite each other's files."""
     seen = ", ".join(f"{name} {version}" for name, version in found.items()) or "no distribution of cv2"
-    fix = "keep one: pip uninstall the others, then reinstall opencv-python-headless; they overwrite each other's files"
+    if not found:
+        return Check("opencv", False, seen, "pip install opencv-python-headless")
+    others = " ".join(found)
+    fix = f"keep one: pip uninstall {others}, then pip install opencv-python-headless; they share their files"
     return Check("opencv", len(found) == 1, seen, fix)
 
 
-def _origin(package: str) -> Check:
-    """Another distribution owns the module name `ops` too: ours must be the one that is imported."""
-    owners = sorted(set(importlib.metadata.packages_distributions().get(package, ())))
-    seen = f"from {', '.join(owners) or 'a folder'}"
-    fix = "install gepipe into an environment of its own"
-    others = [owner for owner in owners if owner != "gepipe"]
-    ours = package != "ops" or hasattr(ops, "TensorSpec")
-    return Check(package, not others and ours, seen, fix)
+def origin(package: str, owners: Sequence[str]) -> Check:
+    """Which distribution a package comes from: another one owns the module name `ops`, too.
+
+    owners: the distributions that say they hold it. An editable install does not say so.
+    """
+    folder = Path(str(importlib.import_module(package).__file__)).parent
+    here = Path(__file__).parent.parent
+    others = sorted(set(owners) - {"gepipe"})
+    seen = f"{_ours(here)}: {folder}" if folder.parent == here else f"not beside pipeline: {folder}"
+    if others:
+        seen += f"; also in {', '.join(f'{name} {_version(name)}' for name in others)}"
+    fix = "install gepipe into an environment of its own" + (f": pip uninstall {' '.join(others)}" if others else "")
+    return Check(package, not others and folder.parent == here, seen, fix)
 
 
-def _tiny_sum(device: str) -> Check:
+def _ours(here: Path) -> str:
+    """What this installation of gepipe is."""
+    try:
+        found = importlib.metadata.distribution("gepipe")
+    except importlib.metadata.PackageNotFoundError:
+        return "gepipe (a folder, not installed)"
+    if Path(str(found.locate_file("pipeline"))) == here / "pipeline":
+        return f"gepipe {found.version}"
+    source = json.loads(found.read_text("direct_url.json") or "{}")
+    editable = source.get("dir_info", {}).get("editable") and Path(source.get("url", "")).name == here.name
+    return f"gepipe {found.version} (editable)" if editable else "gepipe (a folder, not the installed one)"
+
+
+def tiny_sum(device: str) -> Check:
     """Compile and run x + x: the whole walk, in small."""
     try:
         with tempfile.TemporaryDirectory() as folder, _doubling(folder).compile().session(device) as session:
             answer = session.run(x=np.full(1, 2, np.float32))["y"].tolist()
-    except GepipeError as error:
-        return Check(f"device {device}", False, str(error), "see the message")
+    except Exception as error:  # whatever it is, it is what doctor is asked for
+        return Check(f"device {device}", False, f"{type(error).__name__}: {error}", "reinstall onnxruntime")
     ok = answer == [4] or device == "null"  # the null device does not calculate
-    return Check(f"device {device}", ok, "2 + 2 = 4" if answer == [4] else "answers", "reinstall onnxruntime")
+    seen = f"2 + 2 = {answer[0]:g}" if device != "null" else "answers (it does not calculate)"
+    return Check(f"device {device}", ok, seen, "reinstall onnxruntime")
 
 
 def _doubling(folder: str) -> Pipeline:

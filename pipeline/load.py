@@ -30,7 +30,8 @@ def load(target: str) -> Pipeline:
     """
     source, name = _split(target)
     with contextlib.redirect_stdout(sys.stderr):
-        module = _run_file(source) if source.endswith(".py") or os.path.exists(source) else _import(source)
+        is_file = source.endswith(".py") or os.path.exists(source) or "/" in source or os.sep in source
+        module = _run_file(source) if is_file else _import(source)
     found = {key: value for key, value in vars(module).items() if isinstance(value, Pipeline)}
     if name:
         if name not in found:
@@ -84,11 +85,8 @@ def _no_file(path: str) -> WrongUse:
         return WrongUse(f"there is no file {path}, nor a folder {folder}", fix=_FORMS)
     inside = path if os.path.isdir(path) else folder
     files = [file for file in os.listdir(inside) if file.endswith(".py")]
-    if inside == path:
-        return WrongUse(
-            f"{path} is a folder", fix=near(name, files) if files else "give a file that declares a pipeline"
-        )
-    return WrongUse(f"there is no file {path}", fix=near(name, files) if files else _FORMS)
+    wrong = f"{path} is a folder" if inside == path else f"there is no file {path}"
+    return WrongUse(wrong, fix=near(name, files) if files else _FORMS)
 
 
 def _import(name: str) -> ModuleType:

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 class Item:
     """A sample on its way: its values so far, or the error that stopped it."""
 
-    __slots__ = ("answer", "copied_in", "copied_out", "error", "sizes", "values")
+    __slots__ = ("answer", "copied_in", "copied_out", "error", "given", "sizes", "values")
 
     def __init__(self, values: dict[str, Any]) -> None:
         self.values = values
+        self.given = tuple(values.values())  # the caller's own, which no answer may hand back
         self.sizes: dict[str, int] = {}  # for each Graded dim, the index of its value
         self.error: GepipeError | None = None
         self.answer: dict[str, Any] = {}
@@ -247,20 +248,26 @@ class Runner:
     def _enqueue(self, level: Level, group: Group, n: int) -> None:
         stream = self._streams.take()
         try:
-            for engine, size in zip(level.engines, group.sizes):
-                engine.enqueue(group.slot, n, stream, size)
-            stream.synchronize()
+            try:
+                for engine, size in zip(level.engines, group.sizes):
+                    engine.enqueue(group.slot, n, stream, size)
+            finally:
+                stream.synchronize()  # also after a failure: nothing may still be in flight on these buffers
         finally:
             self._streams.give(stream)
 
     def _finish(self, item: Item) -> None:
         for name, key in self._outputs:
             value = item.values[key]
-            if isinstance(value, np.ndarray) and not value.flags.owndata:
+            if isinstance(value, np.ndarray) and not (value.flags.owndata and self._is_new(value, item)):
                 value = value.copy()  # a view of a buffer lives only as long as the run
                 item.copied_out += value.nbytes
             item.answer[name] = value
         item.values.clear()
+
+    def _is_new(self, value: Any, item: Item) -> bool:
+        """Whether an op made this array, rather than hand on the caller's or a constant."""
+        return not any(value is other for other in (*item.given, *self._constants.values()))
 
 
 def _host_constants(plan: Plan) -> dict[str, Array]:

@@ -11,8 +11,6 @@ import time
 import zlib
 from collections.abc import Callable, Mapping
 
-import numpy as np
-
 from ops import Array, DeviceError
 
 from ..buffer import Buffer

@@ -13,9 +13,9 @@ from onnx import TensorProto, helper
 from onnx_files import model_stage, node, package_file, save, scale_model, tensor
 
 from ge_engine.build import BuiltStage, StageGraph, build
-from ge_engine.dynamic import with_outputs
 from ge_engine.gears import Gear, Gears
 from ge_engine.model import Model
+from ge_engine.shapes import with_outputs
 from ops import BuildError, Graded, Normalize, TensorSpec
 from ops.host_stage import Step
 

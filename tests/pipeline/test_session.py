@@ -297,6 +297,16 @@ def test_a_result_is_unchanged_after_100_later_calls(plan: Plan) -> None:
     assert first["y"].flags.owndata
 
 
+def test_a_result_is_never_the_callers_own_array() -> None:
+    pipeline = Pipeline("same")
+    pipeline.output(y=tiny.Same()(pipeline.input("x", tiny.VECTOR)))
+    (sample,) = tiny.vectors(1)
+    with pipeline.compile().session() as session:
+        answer = session.run(**sample)["y"]
+    assert answer is not sample["x"]
+    assert not np.shares_memory(answer, sample["x"])
+
+
 # ---- wrong samples
 
 
