@@ -165,10 +165,19 @@ class _Build:
 
     def _mixing(self, static: dict[Gear, StaticGraph], shared: dict[Dims, str], bounds: Bounds) -> str | None:
         gear, graph = max(static.items(), key=lambda item: item[0].batch)
-        if gear.dims not in shared:
-            return mixing_node(graph.path, graph.inputs, bounds)
-        tensors = tuple((name, dtype, (ROWS, *shape[1:])) for name, dtype, shape in graph.inputs)
-        return mixing_node(shared[gear.dims], tensors, bounds)
+        path, tensors = graph.path, graph.inputs
+        if gear.dims in shared:
+            path = shared[gear.dims]
+            tensors = tuple((name, dtype, (ROWS, *shape[1:])) for name, dtype, shape in tensors)
+        try:
+            return mixing_node(path, tensors, bounds)
+        except Exception as error:  # neither onnx nor ONNX Runtime has a family of exceptions
+            self._find(
+                "G57",
+                f"whether rows depend on each other could not be tested: {runtime.first_line(error)}",
+                "test it with real samples",
+            )
+            return None
 
     def _note(self, shared_deviation: float | None, mixing: str | None) -> None:
         if mixing is not None:
@@ -176,6 +185,7 @@ class _Build:
                 "G50",
                 f"node '{mixing}' makes the samples of a batch depend on each other: there is no padding, no merging",
                 "use a model that treats samples alone, or gears=(1,)",
+                self._where(mixing),
             )
         causes = {chain[0]: (name, chain) for name, chain in reversed(self.dynamic.items())}
         for cause, (name, chain) in causes.items():
@@ -183,6 +193,7 @@ class _Build:
                 "G51",
                 f"the shape of '{name}' depends on data, from node '{cause}' on ({len(chain)} nodes)",
                 "it runs on the CPU; for an NPU cut the model before that node and do the rest on the host",
+                self._where(cause),
             )
         if shared_deviation:
             self._find(
@@ -191,8 +202,13 @@ class _Build:
                 "nothing, where that is small enough; else run each gear's own graph",
             )
 
-    def _find(self, rule: str, message: str, fix: str) -> None:
-        self.findings.append(Finding(rule, "advice", self.where, f"stage '{self.stage.name}': {message}", fix))
+    def _where(self, node: str) -> str:
+        """The user's line of the step that a node is from."""
+        return next((step.where for step in self.stage.steps if node.startswith(f"{step.name}/")), self.where)
+
+    def _find(self, rule: str, message: str, fix: str, where: str = "") -> None:
+        message = f"stage '{self.stage.name}': {message}"
+        self.findings.append(Finding(rule, "advice", where or self.where, message, fix))
 
 
 def _declare(graph: onnx.GraphProto, values: Mapping[str, onnx.ValueInfoProto]) -> None:

@@ -14,7 +14,10 @@ _SILENT = 4  # an error arrives as an exception; its log line would only repeat 
 
 
 def options(threads: int = 0) -> Any:
-    """Session options in which answers do not depend on who else runs: what the CPU device uses, too."""
+    """Session options for graphs that share a machine with others: what the CPU device uses, too.
+
+    Spinning threads of several sessions slow each other threefold, and a memory pattern for each shape doubles memory.
+    """
     result = onnxruntime.SessionOptions()
     result.log_severity_level = _SILENT
     result.enable_mem_pattern = False

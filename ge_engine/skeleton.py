@@ -114,12 +114,8 @@ def _check_text(model: onnx.ModelProto) -> None:
 
 def _parse(path: str) -> onnx.ModelProto:
     try:
-        with (
-            open(path, "rb") as file,
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
-            memoryview(data) as view,
-        ):
-            stripped = wire.strip(view, path)
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            stripped = wire.strip(data, path)
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}", fix="look at its permissions") from error
     except wire.Truncated as error:

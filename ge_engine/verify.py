@@ -31,21 +31,31 @@ def deviations(static: Mapping[Gear, StaticGraph], shared: Mapping[Dims, str], b
     Infinity where the shared graph fails. Errors: Unrunnable for a static graph that does.
     """
     found: dict[Dims, float] = {}
-    together = {dims: Runner(path) for dims, path in shared.items()}
-    for gear, graph in static.items():
-        batch = random_batch(graph.inputs, bounds)
-        try:
-            results = Runner(graph.path)(batch)
-        except Exception as error:  # ONNX Runtime has no family of exceptions
-            raise Unrunnable(gear) from error
-        if gear.dims not in together:
-            continue
-        try:
-            gap = difference(results, together[gear.dims](batch))
-        except Exception:  # as above
-            gap = float("inf")
-        found[gear.dims] = max(found.get(gear.dims, 0.0), gap)
+    for dims in {gear.dims: None for gear in static}:
+        together = _opened(shared[dims]) if dims in shared else None
+        for graph in (graph for gear, graph in static.items() if gear.dims == dims):
+            batch = random_batch(graph.inputs, bounds)
+            try:
+                results = Runner(graph.path)(batch)
+            except Exception as error:  # ONNX Runtime has no family of exceptions
+                raise Unrunnable(graph.gear) from error
+            if dims in shared:
+                found[dims] = max(found.get(dims, 0.0), _gap(results, together, batch))
     return found
+
+
+def _opened(path: str) -> Runner | None:
+    try:
+        return Runner(path)
+    except Exception:  # ONNX Runtime has no family of exceptions
+        return None
+
+
+def _gap(results: list[Array], together: Runner | None, batch: Batch) -> float:
+    try:
+        return difference(results, together(batch)) if together else float("inf")
+    except Exception:  # ONNX Runtime has no family of exceptions
+        return float("inf")
 
 
 def bounds_of(graph: StaticGraph) -> Bounds:

@@ -7,12 +7,13 @@ name beside that file.
 from __future__ import annotations
 
 import hashlib
+import io
 import math
-import mmap
 import os
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
+from typing import BinaryIO
 
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -21,7 +22,8 @@ from ops import Array, ModelError
 
 from .wire import LIMIT, MESSAGE, RAW
 
-_PAGE = 4096  # what a runtime can map
+_PAGE, _LINE = 4096, 64  # what a runtime can map, and what it reads at once
+_CHUNK = 1 << 23
 _FIX = "put the file back beside the model, or export the model again with its weights inside"
 
 
@@ -180,26 +182,27 @@ class WeightFile:
         self._file.flush()
 
     def _put(self, tensor: TensorProto) -> tuple[int, int]:
+        """Where the bytes of a tensor are, written now unless they are there already."""
         entry = entries(tensor)
         if not entry:
-            return self._write(hashlib.sha256(tensor.raw_data).digest(), tensor.raw_data)
-        source = (entry["location"], entry["offset"], entry["length"])
+            return self._write(hashlib.sha256(tensor.raw_data).digest(), io.BytesIO(tensor.raw_data), nbytes(tensor))
+        source, length = (entry["location"], entry["offset"]), int(entry["length"])
         if source in self._places:
             return self._places[source]
         if entry.get("form", RAW) == MESSAGE:
-            return self._write(source, read(tensor).tobytes())
-        start, length = int(entry["offset"]), int(entry["length"])
-        page = start - start % mmap.ALLOCATIONGRANULARITY
-        with (
-            open(entry["location"], "rb") as file,
-            mmap.mmap(file.fileno(), length + start - page, access=mmap.ACCESS_READ, offset=page) as data,
-            memoryview(data) as view,
-        ):
-            return self._write(source, view[start - page :])
+            return self._write(source, io.BytesIO(read(tensor).tobytes()), nbytes(tensor))
+        with open(entry["location"], "rb") as file:
+            file.seek(int(entry["offset"]))
+            return self._write(source, file, length)
 
-    def _write(self, key: object, data: bytes | memoryview) -> tuple[int, int]:
+    def _write(self, key: object, data: BinaryIO, length: int) -> tuple[int, int]:
         if key not in self._places:
-            self._file.seek(-self._file.tell() % (_PAGE if len(data) >= _PAGE else 64), os.SEEK_CUR)
-            self._places[key] = self._file.tell(), len(data)
-            self._file.write(data)
+            self._file.seek(-self._file.tell() % (_PAGE if length >= _PAGE else _LINE), os.SEEK_CUR)
+            self._places[key] = self._file.tell(), length
+            while length:
+                chunk = data.read(min(length, _CHUNK))
+                if not chunk:
+                    raise ModelError("a weight file became shorter while it was read", fix="build again")
+                self._file.write(chunk)
+                length -= len(chunk)
         return self._places[key]

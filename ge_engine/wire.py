@@ -6,8 +6,9 @@ that is left out is replaced by ONNX's own external-data form: where the bytes l
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Union
 
 LIMIT = 1024  # payloads up to here are kept: shapes and scales, which shape inference reads
 RAW, MESSAGE = "raw", "message"  # what a reference points at: the bytes of the values, or a whole TensorProto
@@ -25,6 +26,9 @@ _RAW_DATA = 9
 _PAYLOADS = {4, 5, 7, _RAW_DATA, 10, 11}  # float_, int32_, int64_, raw_, double_, uint64_data
 
 
+Bytes = Union[bytes, mmap.mmap]  # both give bytes when they are sliced
+
+
 class Truncated(ValueError):
     """The bytes end, or stop making sense, before the message does."""
 
@@ -37,7 +41,7 @@ class _Field(NamedTuple):
     end: int
 
 
-def strip(data: memoryview, path: str) -> bytes:
+def strip(data: Bytes, path: str) -> bytes:
     """The bytes of a ModelProto without the payload of any tensor over 1 KiB.
 
     path: where the data lies, for the references to what is left out.
@@ -46,13 +50,13 @@ def strip(data: memoryview, path: str) -> bytes:
     return b"".join(_strip(data, 0, len(data), "model", path, 0))
 
 
-def _strip(data: memoryview, start: int, end: int, message: str, path: str, depth: int) -> list[bytes | memoryview]:
+def _strip(data: Bytes, start: int, end: int, message: str, path: str, depth: int) -> list[bytes]:
     if depth > _MAX_DEPTH:
         raise Truncated("messages are nested too deeply")
     if message == "tensor":
         return _strip_tensor(data, start, end, path)
     children = _CHILDREN[message]
-    pieces: list[bytes | memoryview] = []
+    pieces: list[bytes] = []
     copied = start
     for field in _fields(data, start, end):
         if message == "model" and field.number == _TRAINING_INFO:
@@ -69,8 +73,8 @@ def _strip(data: memoryview, start: int, end: int, message: str, path: str, dept
     return pieces
 
 
-def _strip_tensor(data: memoryview, start: int, end: int, path: str) -> list[bytes | memoryview]:
-    pieces: list[bytes | memoryview] = []
+def _strip_tensor(data: Bytes, start: int, end: int, path: str) -> list[bytes]:
+    pieces: list[bytes] = []
     copied = start
     reference = None
     for field in _fields(data, start, end):
@@ -90,7 +94,7 @@ def _strip_tensor(data: memoryview, start: int, end: int, path: str) -> list[byt
     return pieces
 
 
-def _fields(data: memoryview, start: int, end: int) -> Iterator[_Field]:
+def _fields(data: Bytes, start: int, end: int) -> Iterator[_Field]:
     position = start
     while position < end:
         tag, after = _read_varint(data, position, end)
@@ -111,7 +115,7 @@ def _fields(data: memoryview, start: int, end: int) -> Iterator[_Field]:
         position = stop
 
 
-def _read_varint(data: memoryview, position: int, end: int) -> tuple[int, int]:
+def _read_varint(data: Bytes, position: int, end: int) -> tuple[int, int]:
     value = shift = 0
     while position < end and shift < 70:
         byte = data[position]

@@ -10,6 +10,8 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import numpy as np
 
@@ -89,8 +91,8 @@ def _ours(here: Path) -> str:
     if Path(str(found.locate_file("pipeline"))) == here / "pipeline":
         return f"gepipe {found.version}"
     source = json.loads(found.read_text("direct_url.json") or "{}")
-    editable = source.get("dir_info", {}).get("editable") and Path(source.get("url", "")).name == here.name
-    return f"gepipe {found.version} (editable)" if editable else "gepipe (a folder, not the installed one)"
+    is_here = Path(url2pathname(urlsplit(source.get("url", "")).path)) == here
+    return f"gepipe {found.version} (editable)" if is_here else "gepipe (a folder, not the installed one)"
 
 
 def tiny_sum(device: str) -> Check:

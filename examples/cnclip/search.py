@@ -1,7 +1,7 @@
 """Rank pictures for Chinese sentences.
 
-    python examples/cnclip/search.py                             the sentences and pictures of the example
-    python examples/cnclip/search.py 一只猫 -p a.jpg -p b.png     your own
+python examples/cnclip/search.py                             the sentences and pictures of the example
+python examples/cnclip/search.py 一只猫 -p a.jpg -p b.png     your own
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ import os
 from typing import Any
 
 import numpy as np
-import onnxruntime
 
 from ops import Array, DeviceError
 
+from .. import runtime
 from ..buffer import Buffer
 from ..build import BuiltStage
 from ..gears import Gear
@@ -19,20 +19,6 @@ from .base import Stream
 def usable_cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def session_options(threads: int) -> Any:
-    """ONNX Runtime's options for graphs that share a machine with others.
-
-    Spinning threads of several sessions slow each other threefold, and a memory pattern for each shape doubles memory.
-    """
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.enable_mem_pattern = False
-    options.log_severity_level = 3
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return options
 
 
 class CpuStream:
@@ -127,7 +113,7 @@ class CpuProgram:
 
 def _open(path: str, threads: int) -> Any:
     try:
-        return onnxruntime.InferenceSession(path, session_options(threads), providers=["CPUExecutionProvider"])
+        return runtime.session(path, threads)
     except Exception as error:
         raise DeviceError(f"{path}: {error}", fix="the runtime cannot load this graph; look at its text") from error
 

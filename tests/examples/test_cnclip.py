@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from onnxruntime.quantization import quantize_dynamic
 from static import assert_static, run_alone
 from weights import ROOT, laid_out
 
-from pipeline import Plan
+import ops
+from ge_engine import Model
+from pipeline import Pipeline, Plan
 from pipeline.load import load
 
 GRAPH = str(ROOT / "examples/cnclip/graph.py")
@@ -70,6 +74,22 @@ def test_every_static_graph_is_static_and_alone_gives_the_sessions_features() ->
                     for key, alone in run_alone(static, feeds).items():
                         assert alone.tobytes() == context.outputs[key][: gear.batch].tobytes()
                     assert_static(static, feeds)
+
+
+def test_the_text_tower_quantized_to_int8_is_found_to_mix_rows_and_is_not_merged(tmp_path: Path) -> None:
+    # Dynamic quantization, as for int8 transformers: one scale over the whole batch.
+    quantize_dynamic(ROOT / "examples/cnclip/mini_clip/text.onnx", tmp_path / "text.onnx")
+    pipeline = Pipeline("quantized")
+    ids, _, _ = ops.Tokenize(vocab=str(ROOT / "examples/cnclip/vocab.txt"))(pipeline.input("text", ops.TEXT))
+    pipeline.output(features=Model(tmp_path / "text.onnx")(ids))
+    plan = pipeline.compile(gears=(1, 2, 4))
+    (built,) = plan.built.values()
+    assert built.mixing_node is not None
+    samples = [{"text": sentence} for sentence in SENTENCES]
+    with plan.session() as session:
+        solo = [session.run(**sample)["features"] for sample in samples]
+        answers = session.run_batch(samples)
+    assert [a["features"].tobytes() for a in answers if isinstance(a, dict)] == [v.tobytes() for v in solo]
 
 
 @pytest.mark.parametrize("filler", ["zero", "largest", "NaN"])

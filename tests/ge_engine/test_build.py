@@ -286,6 +286,36 @@ def test_a_model_that_takes_no_such_batch_is_refused_with_the_gear(tmp_path: Pat
         build(stage, Gears.of_batches((1,)), tmp_path / "built")
 
 
+def test_ids_that_no_chance_finds_are_said_and_nothing_is_shared(tmp_path: Path) -> None:
+    """Ids counted from the end of a table of 3, 5000 places on: random ids all fail."""
+    nodes = [node("Add", ["ids", "offset"], ["far"]), node("Gather", ["table", "far"], ["y"])]
+    weights = {"offset": np.int64([5000]), "table": np.zeros((3, 2), np.float32)}
+    path = save(tmp_path / "m.onnx", nodes, [tensor("ids", ("n", 4), np.int64)], [tensor("y", None)], weights)
+    built = build(model_stage(path, TensorSpec("int64", (4,))), Gears.of_batches((1, 2)), tmp_path / "built")
+    (finding,) = built.findings
+    assert (finding.rule, finding.severity) == ("G57", "advice")
+    assert "no random ids were found that gear 1 takes" in finding.message
+    assert (dict(built.shared), built.shared_deviation, built.mixing_node) == ({}, None, None)
+
+
+def test_mixing_is_a_finding_at_the_line_of_its_model(tmp_path: Path) -> None:
+    nodes = [node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]), node("DequantizeLinear", ["q", "s", "z"], ["y"])]
+    x, y = tensor("x", ("n", 4)), tensor("y", ("n", 4))
+    quantized, plain = (
+        Model(str(save(tmp_path / "q.onnx", nodes, [x], [y]))),
+        Model(str(scale_model(tmp_path / "p.onnx"))),
+    )
+    steps = (
+        Step("plain", plain, ("x",), (("t", "y", f32(4)),), "g.py:1"),
+        Step("quantized", quantized, ("t",), (("y", "y", f32(4)),), "g.py:2"),
+    )
+    stage = StageGraph("s", steps, (("x", f32(4)),), (("y", f32(4)),), {})
+    built = build(stage, Gears.of_batches((1, 2)), tmp_path / "built")
+    assert built.mixing_node == "quantized/DynamicQuantizeLinear"
+    (finding,) = built.findings
+    assert (finding.rule, finding.where) == ("G50", "g.py:2")
+
+
 def test_progress_tells_each_gear(tmp_path: Path) -> None:
     told: list[tuple[str, int, int]] = []
     stage = model_stage(scale_model(tmp_path / "m.onnx"), f32(4))

@@ -208,6 +208,13 @@ def test_every_cut_of_a_file_is_refused(tmp_path: Path) -> None:
             read_skeleton(str(path))
 
 
+def test_a_file_that_breaks_off_inside_a_part_that_was_copied_is_refused(tmp_path: Path) -> None:
+    data = big_model(tmp_path / "m.onnx").read_bytes()
+    (tmp_path / "m.onnx").write_bytes(data + b"\x0c")  # a field of a kind that ONNX does not have
+    with pytest.raises(ModelError, match="wire type 4"):
+        read_skeleton(str(tmp_path / "m.onnx"))
+
+
 FUZZ = """
 import random, sys
 from pathlib import Path

@@ -1,0 +1,1 @@
+"""Triton: model repositories made, read, judged and served."""
