@@ -18,6 +18,7 @@ from .dynamic import Chain, dynamic_chains, values_of
 from .fold import folded
 from .free_batch import folded_for_any_batch
 from .gears import Gear, Gears
+from .model import Model
 from .row_independence import ROWS, mixing_node
 from .samples import has_ids
 from .shapes import set_shape, shape_of
@@ -85,7 +86,14 @@ class _Build:
         )
 
     def _fixed_batch(self) -> int | None:
-        fixed = self.stage.fixed_batch
+        """The only batch size that its models take; None where any will do."""
+        sizes = {step.op.fixed_batch for step in self.stage.steps if isinstance(step.op, Model)} - {None}
+        if len(sizes) > 1:
+            raise BuildError(
+                f"stage '{self.stage.name}' joins models of the fixed batch sizes {', '.join(map(str, sizes))}",
+                fix="export them with a dynamic batch",
+            )
+        fixed = next(iter(sizes), None)
         if fixed is not None and self.gears.batches != (fixed,):
             raise BuildError(
                 f"stage '{self.stage.name}' has a model that takes {fixed} samples only; the gears are "

@@ -7,8 +7,8 @@ import time
 from ops import DeviceError
 
 from .buffer import Buffer
-from .build import BuiltStage
 from .devices.base import Device, Stream
+from .stage import BuiltStage
 
 
 class Engine:

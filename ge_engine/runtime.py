@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import onnx
 import onnxruntime
+
+if TYPE_CHECKING:
+    import onnx
 
 _SILENT = 4  # an error arrives as an exception; its log line would only repeat it
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ops import Array, BuildError, Finding, TensorSpec
+from ops import Array, Finding, TensorSpec
 from ops.host_stage import Step
 
-from .dynamic import Chain
 from .gears import Gear, Gears
-from .model import Model
+
+if TYPE_CHECKING:
+    from .dynamic import Chain
 
 Tensors = tuple[tuple[str, str, tuple[int, ...]], ...]
 
@@ -28,17 +30,6 @@ class StageGraph:
     inputs: tuple[tuple[str, TensorSpec], ...]
     outputs: tuple[tuple[str, TensorSpec], ...]
     constants: Mapping[str, Array]
-
-    @property
-    def fixed_batch(self) -> int | None:
-        """The only batch size that its models take; None where any will do."""
-        sizes = {step.op.fixed_batch for step in self.steps if isinstance(step.op, Model)} - {None}
-        if len(sizes) > 1:
-            raise BuildError(
-                f"stage '{self.name}' joins models of the fixed batch sizes {', '.join(map(str, sizes))}",
-                fix="export them with a dynamic batch",
-            )
-        return next(iter(sizes), None)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ GepipeError              anything this library refuses
 ├── ModelError           a model file that cannot be used
 ├── BuildError           a stage that cannot be made a static graph
 ├── DeviceError          the runtime or the hardware failed
+├── ServerError          an inference server that cannot be found, started or asked
 └── ValidationError      the report: every finding at once
 """
 
@@ -93,6 +94,14 @@ class BuildError(GepipeError):
 
 class DeviceError(GepipeError):
     """The runtime or the hardware failed."""
+
+
+class ServerError(GepipeError):
+    """An inference server that cannot be found, started or asked."""
+
+
+class ExportError(GepipeError):
+    """A plan that cannot be written as a model repository."""
 
 
 @dataclass(frozen=True)

@@ -51,25 +51,30 @@ def answer_table(answer: dict[str, Any], outputs: Sequence[GraphOutput]) -> Rend
 
 
 def _single(name: str, value: Any) -> Text:
-    if isinstance(value, np.ndarray):
-        shape = ",".join(map(str, value.shape))
-        text = np.array2string(value, precision=4, threshold=40, edgeitems=4, max_line_width=WIDTH)
-        return Text(f"{name}  {value.dtype if value.dtype != object else 'bytes'}[{shape}]\n{text}")
-    return Text(f"{name}  {_plain(value)}")
+    if not isinstance(value, np.ndarray):
+        return Text(f"{name}  {_plain(value)}")
+    shape = ",".join(map(str, value.shape))
+    if value.dtype == object:
+        words = [str(_plain(item)) for item in value.flat[:MOST_ROWS]]
+        more = f" ... and {value.size - MOST_ROWS} more" if value.size > MOST_ROWS else ""
+        return Text(f"{name}  bytes[{shape}]\n[{', '.join(words)}]{more}")
+    text = np.array2string(value, precision=4, threshold=40, edgeitems=4, max_line_width=WIDTH)
+    return Text(f"{name}  {value.dtype}[{shape}]\n{text}")
 
 
 def _side_by_side(name: str, outputs: Sequence[GraphOutput], answer: dict[str, Any]) -> RenderableType:
     count = len(answer[outputs[0].name])
-    table = Table(title=Text(f"{count} {name}"), title_justify="left", box=None, pad_edge=False)
+    if not count:
+        return Text(f"0 {name}")
+    table = Table(box=None, pad_edge=False)
     for output in outputs:
         table.add_column(output.name, justify="right")
     columns = [answer[output.name] for output in outputs]
     forms = [_form(column) for column in columns]
     for row in range(min(count, MOST_ROWS)):
         table.add_row(*(Text(_cell(column[row], form)) for column, form in zip(columns, forms)))
-    if count > MOST_ROWS:
-        table.caption = f"... and {count - MOST_ROWS} more (--json shows all)"
-    return table
+    more = [Text(f"... and {count - MOST_ROWS} more (--json shows all)")] if count > MOST_ROWS else []
+    return Group(Text(f"{count} {name}"), table, *more)
 
 
 def _form(column: Any) -> str:

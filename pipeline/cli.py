@@ -27,10 +27,9 @@ from .graph import Graph
 from .load import WrongUse, load
 from .near import near
 from .parse import sample_from
-from .pipeline import Pipeline
 from .plan import Plan
-from .rules import RULES
-from .trouble import as_finding, print_findings, say
+from .rulebook import BOOK
+from .trouble import print_findings, say
 
 app = typer.Typer(
     name="gepipe",
@@ -61,7 +60,14 @@ def check(
     """Validate a pipeline: every problem in one report."""
     with _errors(debug):
         settings = _settings(deployment, gears)
-        subject, findings = _examined(target, settings, debug)
+        findings: Sequence[Finding]
+        try:
+            graph = load(target).validate(settings)
+            subject, findings = str(graph), graph.advice
+        except ValidationError as error:
+            if debug and error.__cause__:
+                raise
+            subject, findings = error.message.partition(":")[0], error.findings
         if as_json:
             _print_json({"findings": [finding.as_dict() for finding in findings]})
         else:
@@ -135,9 +141,9 @@ def rule(
 ) -> None:  # fmt: skip
     """Explain a rule: why it is there, a bad line and a good one."""
     with _errors(debug):
-        if rule_id is not None and rule_id.upper() not in RULES:
-            raise WrongUse(f"there is no rule {rule_id}", fix=near(rule_id.upper(), RULES))
-        chosen = list(RULES.values()) if rule_id is None else [RULES[rule_id.upper()]]
+        if rule_id is not None and rule_id.upper() not in BOOK:
+            raise WrongUse(f"there is no rule {rule_id}", fix=near(rule_id.upper(), BOOK))
+        chosen = list(BOOK.values()) if rule_id is None else [BOOK[rule_id.upper()]]
         if as_json:
             _print_json({"rules": [vars(item) for item in chosen]})
         elif rule_id is None:
@@ -159,27 +165,6 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a letter still gets the rest
             stream.reconfigure(errors="backslashreplace")
     app()
-
-
-def _examined(target: str, settings: Deployment, debug: bool) -> tuple[str, Sequence[Finding]]:
-    """What was looked at, and the findings. A file that does not run to its end is a finding, too."""
-    try:
-        pipeline = load(target)
-    except WrongUse:
-        raise
-    except (Exception, SystemExit) as error:
-        if debug:
-            raise
-        return target, (as_finding(error, target),)
-    return _validated(pipeline, settings)
-
-
-def _validated(pipeline: Pipeline, settings: Deployment) -> tuple[str, Sequence[Finding]]:
-    try:
-        graph = pipeline.validate(settings)
-    except ValidationError as error:
-        return f"pipeline '{pipeline.name}'", error.findings
-    return str(graph), graph.advice
 
 
 def _settings(file: Path | None, gears: str | None = None, streams: int | None = None) -> Deployment:

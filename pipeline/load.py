@@ -8,14 +8,19 @@ import importlib.util
 import itertools
 import os
 import sys
+import sysconfig
+import traceback
+from pathlib import Path
 from types import ModuleType
 
-from ops import DeclarationError
+from ops import DeclarationError, Finding, ValidationError, Where
 
 from .near import near
 from .pipeline import Pipeline
 
 _FORMS = "give graph.py, graph.py:name or module:name"
+_OURS = tuple(str(Path(__file__).resolve().parents[1] / name) + os.sep for name in ("ops", "ge_engine", "pipeline"))
+_INSTALLED = tuple(os.path.abspath(path) + os.sep for path in sysconfig.get_paths().values())
 
 
 class WrongUse(DeclarationError):
@@ -26,12 +31,18 @@ def load(target: str) -> Pipeline:
     """Run the file or import the module, and return its only Pipeline, the one called `pipeline`, or the one named.
 
     What the file prints goes to stderr: stdout is for answers.
-    Errors: WrongUse when there is no such file, module or pipeline. An error in the user's own code passes as it is.
+    Errors: WrongUse when there is no such file, module or pipeline; ValidationError (G24) when the user's own code
+    does not run to its end.
     """
     source, name = _split(target)
-    with contextlib.redirect_stdout(sys.stderr):
-        is_file = source.endswith(".py") or os.path.exists(source) or "/" in source or os.sep in source
-        module = _run_file(source) if is_file else _import(source)
+    is_file = source.endswith(".py") or os.path.exists(source) or "/" in source or os.sep in source
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            module = _run_file(source) if is_file else _import(source)
+    except WrongUse:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ValidationError(source, [_broken(error, source)]) from error
     found = {key: value for key, value in vars(module).items() if isinstance(value, Pipeline)}
     if name:
         if name not in found:
@@ -100,3 +111,30 @@ def _import(name: str) -> ModuleType:
         if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
             raise WrongUse(f"there is no file or module {name}", fix=_FORMS) from error
         raise
+
+
+def _broken(error: BaseException, source: str) -> Finding:
+    """Why the user's code did not run to its end."""
+    where = _where(error) or source
+    if isinstance(error, DeclarationError):
+        return Finding("G24", "refused", error.where or where, error.message, error.fix)
+    reason, fix = str(error), "mend the file until `python` runs it; --debug shows the traceback"
+    if isinstance(error, SyntaxError):
+        reason = error.msg
+    elif isinstance(error, SystemExit):
+        reason, fix = f"the file exits ({error.code})", "put what exits behind: if __name__ == '__main__'"
+    elif isinstance(error, ModuleNotFoundError):
+        fix = f"install {error.name}, or mend its name"
+    return Finding("G24", "refused", where, f"{type(error).__name__}: {reason}", fix)
+
+
+def _where(error: BaseException) -> str:
+    """The innermost line of the user's own code; "" if there is none."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return str(Where(os.path.abspath(error.filename), error.lineno or 0))
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if os.path.exists(frame.filename)]
+    for others in ((*_OURS, *_INSTALLED), _OURS):  # the user's own module may be an installed one
+        mine = [frame for frame in frames if not os.path.abspath(frame.filename).startswith(others)]
+        if mine:
+            return str(Where(os.path.abspath(mine[-1].filename), mine[-1].lineno or 0))
+    return ""

@@ -175,7 +175,7 @@ _RULES = (
         "a node depends on an input",
         "What depends on constants only is the same for every sample, and would be made anew for each.",
         'text = pipeline.constant("text", np.ones(8, np.float32))\nops.Similarity()(x, ops.L2Normalize()(text))',
-        'text = pipeline.constant("text", np.ones(8, np.float32) / np.sqrt(8))\nops.Similarity()(x, text)',
+        'text = pipeline.constant("text", np.full(8, 8**-0.5, np.float32))\nops.Similarity()(x, text)',
     ),
     Rule(
         "G23",
@@ -194,8 +194,8 @@ _RULES = (
         "G24",
         "the file that declares the pipeline runs to its end",
         "A pipeline is declared by running the file; what raises in it leaves the rest undeclared.",
-        "import numppy",
-        "import numpy",
+        "import numppy\npipeline.output(y=ops.Softmax()(x))",
+        "import numpy\npipeline.output(y=ops.Softmax()(x))",
     ),
     Rule(
         "G50",

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sysconfig
-import traceback
 from collections.abc import Sequence
-from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from ops import DeclarationError, Finding, GepipeError, Where
-
-OURS = tuple(str(Path(__file__).resolve().parents[1] / name) + os.sep for name in ("ops", "ge_engine", "pipeline"))
-NOT_THE_USERS = (*OURS, *(os.path.abspath(path) + os.sep for path in sysconfig.get_paths().values()))
+from ops import Finding, GepipeError
 
 
 def print_findings(findings: Sequence[Finding], subject: str, console: Console) -> None:
@@ -31,46 +24,9 @@ def print_findings(findings: Sequence[Finding], subject: str, console: Console) 
 
 
 def say(error: BaseException) -> str:
-    """One of ours as it is; anything else came out of the user's code, so say where."""
-    if isinstance(error, GepipeError):
-        return f"{type(error).__name__}: {error}"
-    where = where_of(error)
-    text = f"{type(error).__name__}: {_reason(error)}".rstrip(": ")
-    return f"{where}: {text}" if where else f"{text}\nfix: --debug shows where it happened"
-
-
-def as_finding(error: BaseException, target: str) -> Finding:
-    """Why a file that declares a pipeline did not run to its end."""
-    if isinstance(error, DeclarationError):
-        return Finding("G24", "refused", error.where or target, error.message, error.fix)
-    message = f"{type(error).__name__}: {_reason(error)}"
-    if isinstance(error, SystemExit):
-        fix = "put what exits behind: if __name__ == '__main__'"
-    elif isinstance(error, ModuleNotFoundError):
-        fix = f"install {error.name}, or mend its name"
-    else:
-        fix = "mend the file until `python` runs it; --debug shows the traceback"
-    return Finding("G24", "refused", where_of(error) or target, message, fix)
-
-
-def where_of(error: BaseException) -> str:
-    """The innermost line of the user's own code; "" if there is none."""
-    if isinstance(error, SyntaxError) and error.filename:
-        return str(Where(os.path.abspath(error.filename), error.lineno or 0))
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if os.path.exists(frame.filename)]
-    for hidden in (NOT_THE_USERS, OURS):  # the user's own module may be an installed one
-        mine = [frame for frame in frames if not os.path.abspath(frame.filename).startswith(hidden)]
-        if mine:
-            return str(Where(os.path.abspath(mine[-1].filename), mine[-1].lineno or 0))
-    return ""
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, SyntaxError):
-        return error.msg
-    if isinstance(error, SystemExit):
-        return f"the file exits ({error.code})"
-    return str(error)
+    """An error of ours says it all; any other is a fault in the library, and --debug shows where."""
+    text = f"{type(error).__name__}: {error}"
+    return text if isinstance(error, GepipeError) else f"{text}\nfix: --debug shows the traceback; please report it"
 
 
 def _indent(text: str) -> str:

@@ -1,7 +1,7 @@
-"""Write pipeline/triton/schemas/<release>.txt: the messages of Triton's ModelConfig, asked of the release's own client.
+"""Write pipeline/triton/schemas/<release>.txt: Triton's ModelConfig, asked of a release's client.
 
-Run it with each client in turn (`pip install 'tritonclient[grpc]==2.43.0'`, then 2.51.0) and commit what it writes. Only
-facts are taken: the names, numbers, types, labels and groups of fields, and the values of enums.
+Run it with each client in turn (`pip install 'tritonclient[grpc]==2.43.0'`, then 2.51.0) and commit what it writes.
+Only facts are taken: the names, numbers, types, labels and groups of fields, and the values of enums.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from ..buffer import Buffer
-from ..build import BuiltStage
 from ..gears import Gear
+from ..stage import BuiltStage
 
 
 class Stream(Protocol):

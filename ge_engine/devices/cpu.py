@@ -11,8 +11,8 @@ from ops import Array, DeviceError
 
 from .. import runtime
 from ..buffer import Buffer
-from ..build import BuiltStage
 from ..gears import Gear
+from ..stage import BuiltStage
 from .base import Stream
 
 

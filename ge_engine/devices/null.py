@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from ops import Array, DeviceError
 
 from ..buffer import Buffer
-from ..build import BuiltStage
 from ..gears import Gear
+from ..stage import BuiltStage
 from .base import Stream
 
 Compute = Callable[[Mapping[str, Array], Mapping[str, Array]], None]

@@ -34,7 +34,8 @@ def model_config(target: str = DEFAULT_TARGET) -> type[Any]:
     if target not in TARGETS:
         raise SpecError(f"there is no schema of Triton {target}", fix=near(target, TARGETS))
     pool = descriptor_pool.DescriptorPool()
-    pool.Add(_file((_FOLDER / f"{target}.txt").read_text(encoding="utf-8")))
+    file = _file((_FOLDER / f"{target}.txt").read_text(encoding="utf-8"))
+    pool.AddSerializedFile(file.SerializeToString())
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.ModelConfig"))
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ops import Array, Counted, Graded, TensorSpec
-from ops.spec import Dim
+from .spec import Array, Counted, Dim, Graded, TensorSpec
 
 
 def spec_to_json(spec: TensorSpec) -> dict[str, Any]:
@@ -34,7 +33,7 @@ def array_to_json(array: Array) -> dict[str, Any]:
 
 def array_from_json(value: dict[str, Any]) -> Array:
     """Errors: SpecError, ValueError, TypeError or KeyError for what is no array."""
-    spec = spec_from_json(value)
+    spec = TensorSpec(value["dtype"], tuple(_size(size) for size in value["shape"]))
     if spec.dtype == "bytes":
         array = np.empty(len(value["data"]), object)
         array[:] = [base64.b64decode(item, validate=True) for item in value["data"]]

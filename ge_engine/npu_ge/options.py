@@ -1,0 +1,161 @@
+"""Options: what the server's command line and config.pbtxt say to npu_ge. config.pbtxt wins."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ops import Finding, SpecError
+
+LEVELS = ("session.", "graph.", "global.")
+ON = "1"
+_PRECISION = ("ge.exec.precision_mode_v2", "ge.exec.precision_mode")
+AS_WRITTEN = ("origin", "must_keep_origin_dtype", "force_fp32")  # what the CPU does anyway
+
+
+@dataclass(frozen=True)
+class Options:
+    """npu_ge's settings of one model.
+
+    device_exec_blocks: the streams of each device; instances: of Triton. levels: GE's options by level ("session",
+    "graph"; "ge" stands for those of the command line). findings: what has no effect, or another one than it seems.
+    """
+
+    instances: int = 1
+    device_ids: tuple[int, ...] = (0,)
+    device_exec_blocks: int = 1
+    instance_exec_blocks: int = 1
+    static_model: bool = False
+    levels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+
+    @classmethod
+    def of(
+        cls, config: Mapping[str, Any], backend_config: Mapping[str, str], environment: Mapping[str, str] | None = None
+    ) -> Options:
+        """The settings in a model's configuration and on the command line.
+
+        Errors: SpecError for a text where a number must stand; the real backend says `stoi`.
+        """
+        return _Reader(config, backend_config, environment or {}).read()
+
+    @property
+    def streams(self) -> int:
+        return len(self.device_ids) * self.device_exec_blocks
+
+    def get(self, key: str) -> str | None:
+        """GE's option: the graph's own, else the session's, else that of all."""
+        return next((self.levels[level][key] for level in ("graph", "session", "ge") if key in self.levels[level]), None)
+
+    @property
+    def precision(self) -> str | None:
+        return next((value for key in _PRECISION if (value := self.get(key)) is not None), None)
+
+
+class _Reader:
+    def __init__(
+        self, config: Mapping[str, Any], backend_config: Mapping[str, str], environment: Mapping[str, str]
+    ) -> None:
+        self.parameters = {key: value["string_value"] for key, value in config.get("parameters", {}).items()}
+        self.backend_config = backend_config
+        self.environment = environment
+        self.instances = sum(max(1, int(group.get("count", 1))) for group in config.get("instance_group", ())) or 1
+        self.findings: list[Finding] = []
+
+    def read(self) -> Options:
+        devices = tuple(self._whole("device_ids", item) for item in self._text("device_ids", "0").split(",") if item)
+        blocks = self._whole("instance_exec_blocks", self._text("instance_exec_blocks", "1"))
+        count = len(devices) or 1
+        streams = self._text("device_exec_blocks", str(-(-self.instances * blocks // count)))
+        static = self._static_model()
+        self._no_effect()
+        self._debugging()
+        return Options(
+            self.instances,
+            devices or (0,),
+            self._whole("device_exec_blocks", streams),
+            blocks,
+            static,
+            self._levels(),
+            tuple(self.findings),
+        )
+
+    def _text(self, key: str, default: str) -> str:
+        return self.parameters.get(key, self.backend_config.get(key, default))
+
+    def _static_model(self) -> bool:
+        text = self.parameters.get("static_model")
+        on = self.backend_config.get("static_model") == ON
+        if text is None:
+            return on
+        if self._whole("static_model", text) == 1:
+            return True
+        self._find("V04", f"static_model is {text!r}, which switches nothing off", 'write "1", or leave it out')
+        return on
+
+    def _whole(self, key: str, text: str) -> int:
+        match = re.match(r"\s*[+-]?[0-9]+", text)  # C++'s stoi: what follows a number is not looked at
+        if match is None:
+            rule = {"static_model": "V04", "instance_exec_blocks": "V06"}.get(key, "V07")
+            raise SpecError(f"{rule}: {key} is {text!r}: Failed to create model state: stoi", fix=f"give {key} a number")
+        return int(match[0])
+
+    def _levels(self) -> dict[str, dict[str, str]]:
+        levels: dict[str, dict[str, str]] = {"session": {}, "graph": {}, "global": {}, "ge": {}}
+        for source in (self.backend_config, self.parameters):
+            for key, value in source.items():
+                level, _, option = key.partition(".")
+                if f"{level}." in LEVELS:
+                    levels[level][option] = value
+        levels["ge"] = self._environment()
+        if not self.environment.get("GE_NPU_CONFIG"):
+            levels["ge"] = {key: value for key, value in self.backend_config.items() if key.startswith("ge.")}
+        return levels
+
+    def _environment(self) -> dict[str, str]:
+        """GE_NPU_CONFIG, a JSON object, takes the place of every ge.* of the command line."""
+        text = self.environment.get("GE_NPU_CONFIG", "")
+        try:
+            values = json.loads(text) if text else {}
+        except ValueError:
+            values = None
+        if not isinstance(values, dict):
+            self._find("V29", "GE_NPU_CONFIG is not a JSON object", "write one of strings")
+            return {}
+        for key, value in values.items():
+            if not isinstance(value, str):
+                self._find("V29", f"{key} is {value!r} in GE_NPU_CONFIG", "write a string: a number becomes 1.000000")
+        return {key: str(value) for key, value in values.items()}
+
+    def _no_effect(self) -> None:
+        for key in self.parameters:
+            if key.startswith("ge."):
+                self._find("V02", f"{key} has no effect in config.pbtxt", f"write session.{key} or graph.{key}")
+            elif any(level in key and not key.startswith(level) for level in LEVELS):
+                self._find("V02", f"{key} is cut off from the front", "begin it with session. or graph.")
+        for key in (*self.parameters, *self.backend_config):
+            if key.startswith("global."):
+                self._find("V03", f"{key} is stored and never read", f"write {key.replace('global', 'session', 1)}")
+            if key == "graph.ge.aicoreNum":
+                self._find("V22", f"{key} has no effect", "write session.ge.aicoreNum")
+        cores = self.parameters.get("session.ge.aicoreNum", self.backend_config.get("session.ge.aicoreNum"))
+        if cores is not None and not re.fullmatch(r"[1-9][0-9]*\|([1-9][0-9]*)?", cores):
+            self._find("V22", f"session.ge.aicoreNum is {cores!r}", 'write "cube|vector", as "12|10"; for 310P "8|"')
+
+    def _debugging(self) -> None:
+        profiling = self.parameters.get("profiling")
+        if profiling not in (None, "dynamic", "true"):
+            self._find("V23", f"profiling is {profiling!r}, which has no effect", 'write "dynamic" or "true"')
+        if self._text("dump_data", "") == ON:
+            self._find("V23", "dump_data needs the directory dump_data where the server was started", "make it")
+        for key in ("dump_graph", "dump_data"):
+            if self._text(key, "") == ON:
+                self._find("V23", f"{key}: the stand-in dumps nothing", "nothing")
+        if profiling in ("dynamic", "true") or "profiling" in self.backend_config:
+            self._find("V23", "profiling: the stand-in does not profile", "nothing")
+
+    def _find(self, rule: str, message: str, fix: str) -> None:
+        self.findings.append(Finding(rule, "advice", "parameters", message, fix))

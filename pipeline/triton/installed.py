@@ -1,0 +1,55 @@
+"""What pip installs for the server: folders in the user's cache, each made once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ops.errors import ServerError
+
+from .lock import locked
+
+
+def cache_folder() -> Path:
+    """Where gepipe keeps what can be made again."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gepipe"
+
+
+def made_once(folder: Path, make: Callable[[Path], None]) -> Path:
+    """The folder, made if it is not there; half of one is never taken for a whole one."""
+    done = folder / ".made"
+    if done.exists():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with locked(folder.with_name(f"{folder.name}.lock")):
+        if not done.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            try:
+                make(folder)
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+            done.touch()
+    return folder
+
+
+def pip_install(requirements: Sequence[str], options: Sequence[str] = (), *, python: Path | None = None) -> None:
+    """Install with this process's pip, into the environment of `python` or where the options say.
+
+    Errors: ServerError with pip's own last words.
+    """
+    into = ["--python", str(python)] if python else []
+    command = [sys.executable, "-m", "pip", *into, "install", "--quiet", *options, *requirements]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        wanted = " ".join(requirements)
+        words = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("WARNING")]
+        reason = "\n  ".join(words[-4:])
+        raise ServerError(
+            f"pip cannot install {wanted}:\n  {reason}",
+            fix="see that pip reaches a package index, or name an environment that has them: --environment",
+        )

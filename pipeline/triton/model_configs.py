@@ -1,0 +1,164 @@
+"""The configs of an export: one for each composing model, and the ensemble's, as ModelConfig messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ge_engine.model import Model
+from ops import ExportError, TensorSpec
+
+from ..deployment import Deployment
+from ..plan import Plan
+from .ensemble import Composing, Ensemble
+from .schema import model_config
+
+TYPES = {"bytes": "TYPE_STRING", "float16": "TYPE_FP16", "float32": "TYPE_FP32", "float64": "TYPE_FP64"}
+MOST_GEARS = 16
+
+
+def triton_type(dtype: str) -> str:
+    """Triton's name for a dtype in a config.
+
+    >>> triton_type("float32"), triton_type("int64"), triton_type("bytes")
+    ('TYPE_FP32', 'TYPE_INT64', 'TYPE_STRING')
+    """
+    return TYPES.get(dtype, f"TYPE_{dtype.upper()}")
+
+
+def host_config(model: Composing, name: str, ensemble: Ensemble, deployment: Deployment, environment: str) -> Any:
+    """A host stage: Triton's Python backend."""
+    config = _model(model, name, ensemble, deployment, "python", deployment.host_instances)
+    if environment:
+        config.parameters["EXECUTION_ENV_PATH"].string_value = environment
+    return config
+
+
+def device_config(model: Composing, name: str, ensemble: Ensemble, plan: Plan) -> Any:
+    """A device stage: npu_ge, or the backend that the Deployment names.
+
+    Errors: ExportError when a batcher could form sizes that are no gears.
+    """
+    deployment = plan.deployment
+    built = plan.built[model.stage.name]
+    on_npu = deployment.model_backend == "npu_ge"
+    instances = deployment.streams * (len(deployment.device_ids) if on_npu else 1)
+    config = _model(model, name, ensemble, deployment, deployment.model_backend, instances)
+    if ensemble.max_batch_size:
+        batching = config.dynamic_batching
+        preferred = [size for size in deployment.batching.preferred if size <= ensemble.max_batch_size]
+        batching.preferred_batch_size.extend(preferred or _preferred(built.gears.batches, ensemble.max_batch_size))
+        if deployment.batching.max_delay_us:
+            batching.max_queue_delay_microseconds = deployment.batching.max_delay_us
+    if not on_npu:
+        return config
+    for key, value in _npu_options(model, ensemble, plan).items():
+        config.parameters[key].string_value = value
+    return config
+
+
+def ensemble_config(ensemble: Ensemble, name: str, models: Mapping[str, str], deployment: Deployment) -> Any:
+    """The ensemble. models: for each stage, the name of its composing model."""
+    config = model_config(deployment.target)(name=name, platform="ensemble", max_batch_size=ensemble.max_batch_size)
+    _add_tensors(config, ensemble, ensemble.dims)
+    for model in ensemble.models:
+        step = config.ensemble_scheduling.step.add(model_name=models[model.stage.name], model_version=-1)
+        for tensor in model.inputs:
+            step.input_map[tensor.name] = tensor.joined
+        for tensor in model.outputs:
+            step.output_map[tensor.name] = tensor.joined
+    if deployment.response_cache:
+        config.response_cache.enable = True
+    return config
+
+
+def _model(
+    model: Composing, name: str, ensemble: Ensemble, deployment: Deployment, backend: str, instances: int
+) -> Any:
+    config = model_config(deployment.target)(name=name, backend=backend, max_batch_size=ensemble.max_batch_size)
+    _add_tensors(config, model, ensemble.dims)
+    config.instance_group.add(count=instances, kind="KIND_CPU")
+    if deployment.response_cache:
+        config.response_cache.enable = True
+    return config
+
+
+def _add_tensors(config: Any, model: Composing | Ensemble, dims: Callable[[TensorSpec], list[int]]) -> None:
+    for field, tensors in ((config.input, model.inputs), (config.output, model.outputs)):
+        for tensor in tensors:
+            field.add(name=tensor.name, data_type=triton_type(tensor.spec.dtype), dims=dims(tensor.spec))
+
+
+def _preferred(gears: tuple[int, ...], largest: int) -> list[int]:
+    """What the batcher waits for: the gears that the user named, beyond single samples."""
+    return [size for size in gears if 1 < size <= largest] or [largest]
+
+
+def _npu_options(model: Composing, ensemble: Ensemble, plan: Plan) -> dict[str, str]:
+    """The parameters of npu_ge. It ignores a bare ge.* key. Precision is always written, for GE's default is fp16."""
+    deployment = plan.deployment
+    options = {
+        "device_ids": ",".join(map(str, deployment.device_ids)),
+        "device_exec_blocks": str(deployment.streams),
+        "session.ge.exec.precision_mode_v2": _of(deployment.precision, model, "origin"),
+    }
+    cores = _of(deployment.cores, model, "")
+    if cores:
+        options["session.ge.aicoreNum"] = cores
+        options["session.ge.op_compiler_cache_mode"] = "force"  # else the first compile's number of cores stays
+    if deployment.profiling:
+        options["profiling"] = "dynamic"
+    if deployment.dump_graph:
+        options["dump_graph"] = "1"
+    gears = _gears(model, ensemble, plan)
+    if gears:
+        options |= gears
+    else:
+        options["static_model"] = "1"
+    return options
+
+
+def _gears(model: Composing, ensemble: Ensemble, plan: Plan) -> dict[str, str]:
+    """The gear options; none where there is one gear only."""
+    sizes = plan.built[model.stage.name].gears.sizes
+    inputs = sorted(model.inputs, key=lambda tensor: tensor.name.encode())
+    if len(sizes) > 1:
+        rows = [
+            [str(dict(size)[str(dim)]) for tensor in inputs for dim in tensor.spec.shape if not isinstance(dim, int)]
+            for size in sizes
+        ]
+    elif ensemble.max_batch_size:
+        if ensemble.max_batch_size > MOST_GEARS:
+            raise ExportError(
+                f"stage '{model.stage.name}': a batcher forms any of the sizes 1 to {ensemble.max_batch_size}, each needs "
+                f"a gear, and each of the {ensemble.max_batch_size} gears is compiled for each stream",
+                fix=f"export with max_batch_size={MOST_GEARS} or less",
+            )
+        rows = [[str(size)] * len(inputs) for size in range(1, ensemble.max_batch_size + 1)]
+    else:
+        return {}
+    if plan.deployment.static:
+        raise ExportError(
+            f"stage '{model.stage.name}' has {len(rows)} gears, static is for one", fix="compile with one gear"
+        )
+    leading = "-1" if ensemble.max_batch_size else str(ensemble.rows)
+    shapes = (
+        f"{tensor.name}:" + ",".join([leading, *(str(d) if isinstance(d, int) else "-1" for d in tensor.spec.shape)])
+        for tensor in inputs
+    )
+    return {
+        "graph.ge.inputShape": ";".join(shapes),
+        "graph.ge.dynamicDims": ";".join(",".join(row) for row in rows),
+        "graph.ge.dynamicNodeType": "1",
+    }
+
+
+def _of(setting: Any, model: Composing, default: str) -> str:
+    """A setting of the stage's models: one for all, or by model name."""
+    if not isinstance(setting, Mapping):
+        return setting or default
+    names = [step.op.model_name for step in model.stage.steps if isinstance(step.op, Model)]
+    found = {setting.get(name, default) for name in names}
+    if len(found) > 1:
+        raise ExportError(f"stage '{model.stage.name}' is given {sorted(found)}", fix="give its models one setting")
+    return str(found.pop())

@@ -1,0 +1,87 @@
+"""What Triton's HTTP interface says of a server and its models; no client library is needed."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from http.client import HTTPException
+from typing import Any
+
+from ops.errors import ServerError
+
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy knows no loopback address
+
+
+@dataclass(frozen=True)
+class ModelState:
+    """A version of a model in the server's index: READY, LOADING, UNLOADING or UNAVAILABLE; "" if it never loaded."""
+
+    name: str
+    version: str
+    state: str
+    reason: str
+
+
+class Rest:
+    """A server's HTTP interface at HOST:PORT."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def ready(self) -> bool:
+        try:
+            self._ask("v2/health/ready", timeout_s=5)
+        except ServerError:
+            return False
+        return True
+
+    def version(self) -> str:
+        """As "2.43.0"."""
+        return str(self._json("v2")["version"])
+
+    def index(self) -> list[ModelState]:
+        rows = self._json("v2/repository/index", {})
+        return [ModelState(row["name"], *(row.get(key, "") for key in ("version", "state", "reason"))) for row in rows]
+
+    def config(self, model: str) -> dict[str, Any]:
+        """The completed configuration."""
+        return dict(self._json(f"v2/models/{model}/config"))
+
+    def load(self, model: str, timeout_s: float = 600) -> None:
+        """Errors: ServerError with the server's reason."""
+        self._ask(f"v2/repository/models/{model}/load", {}, timeout_s)
+
+    def unload(self, model: str, timeout_s: float = 600) -> None:
+        """Errors: ServerError with the server's reason."""
+        self._ask(f"v2/repository/models/{model}/unload", {}, timeout_s)
+
+    def infer(self, model: str, request: dict[str, Any], timeout_s: float = 60) -> dict[str, Any]:
+        """Errors: ServerError with the server's reason."""
+        return dict(self._json(f"v2/models/{model}/infer", request, timeout_s))
+
+    def _json(self, path: str, body: dict[str, Any] | None = None, timeout_s: float = 60) -> Any:
+        return json.loads(self._ask(path, body, timeout_s))
+
+    def _ask(self, path: str, body: dict[str, Any] | None = None, timeout_s: float = 60) -> bytes:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(
+            f"http://{self.url}/{path}", data=data, method="GET" if body is None else "POST"
+        )
+        try:
+            with _DIRECT.open(request, timeout=timeout_s) as answer:
+                return bytes(answer.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                raise ServerError(_reason(error), fix="the server's log may say more") from error
+        except (OSError, HTTPException) as error:
+            raise ServerError(f"{self.url} does not answer: {error}", fix="is the server running?") from error
+
+
+def _reason(error: urllib.error.HTTPError) -> str:
+    text = error.read().decode(errors="replace")
+    try:
+        return str(json.loads(text)["error"])
+    except (ValueError, KeyError, TypeError):
+        return text or f"HTTP {error.code}"

@@ -1,0 +1,371 @@
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+import typer.testing
+from click.testing import Result
+
+import ge_engine
+import ops
+import pipeline
+from pipeline import Deployment
+from pipeline.cli import app
+from pipeline.rules import RULES
+
+GOOD = """\
+import ops
+from ge_engine import Model
+from pipeline import Pipeline
+
+print("a word of the user's own")
+pipeline = Pipeline("good")
+x = pipeline.input("x", ops.TensorSpec("float32", (8,)))
+best = ops.TopK(k=2, labels=("猫", "狗", "鸟", "鱼"))(Model("weights/dense.onnx")(x))
+pipeline.output(scores=best.scores, labels=best.labels)
+"""
+BAD = (
+    GOOD
+    + """
+ops.Softmax()(x)
+pipeline.output(scores=ops.TopK(k=0)(x).scores)
+"""
+)
+PICTURE = """\
+import ops
+from pipeline import Pipeline
+
+pipeline = Pipeline("picture")
+data = pipeline.input("image", ops.ENCODED_IMAGE)
+pipeline.output(small=ops.Resize(height=2, width=2)(ops.DecodeImage(color="RGB")(data)))
+"""
+VECTOR = "[1,2,3,4,5,6,7,8]"
+
+
+@pytest.fixture
+def graph(project: Path) -> Path:
+    path = project / "graph.py"
+    path.write_text(GOOD, encoding="utf-8")
+    return path
+
+
+def gepipe(*words: str) -> Result:
+    return typer.testing.CliRunner().invoke(app, list(words))
+
+
+def failed(code: int, *words: str) -> str:
+    """What is said on stderr, without a traceback; stdout stays empty."""
+    result = gepipe(*words)
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+    return " ".join(result.stderr.split())
+
+
+def process(*words: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
+    code = "from pipeline.cli import main; main()"
+    env = {**os.environ, **more.pop("env", {})}
+    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, env=env, check=False, **more)
+
+
+# ---- check
+
+
+def test_check_of_a_sound_pipeline(graph: Path) -> None:
+    result = gepipe("check", "graph.py")
+    assert (result.exit_code, result.stdout) == (
+        0,
+        "good: x float32[8] -> scores float32[2], labels bytes[2]\nno problem found\n",
+    )
+    assert "a word of the user's own" in result.stderr  # stdout is for answers
+
+
+def test_check_says_rule_place_values_and_fix(graph: Path) -> None:
+    graph.write_text(BAD, encoding="utf-8")
+    result = gepipe("check", "graph.py")
+    assert result.exit_code == 1
+    assert result.stdout == (
+        "pipeline 'good': 3 findings\n"
+        "graph.py:11: G05 refused\n"
+        "    node 'softmax' (Softmax) leads to no output\n"
+        "    fix: use what it makes, name it in pipeline.output, or remove it\n"
+        "graph.py:12: G07 refused\n"
+        "    output 'scores' is named at graph.py:9 too\n"
+        "    fix: give each output a name of its own\n"
+        "graph.py:12: G13 refused\n"
+        "    node 'top_k_2' (TopK): k is 0\n"
+        "    fix: give k a whole number of at least 1\n"
+    )
+
+
+def test_check_as_json_has_the_one_form(graph: Path) -> None:
+    result = gepipe("check", "graph.py", "--json")
+    assert (result.exit_code, json.loads(result.stdout)) == (0, {"findings": []})
+    graph.write_text(BAD, encoding="utf-8")
+    result = gepipe("check", "graph.py", "--json")
+    assert result.exit_code == 1
+    findings = json.loads(result.stdout)["findings"]
+    assert [list(finding) for finding in findings] == [["rule", "severity", "where", "message", "fix"]] * 3
+    assert findings[0] == {
+        "rule": "G05",
+        "severity": "refused",
+        "where": "graph.py:11",
+        "message": "node 'softmax' (Softmax) leads to no output",
+        "fix": "use what it makes, name it in pipeline.output, or remove it",
+    }
+
+
+def test_check_looks_at_the_gears(graph: Path) -> None:
+    graph.write_text(GOOD.replace("dense", "one_sample"), encoding="utf-8")
+    assert gepipe("check", "graph.py").exit_code == 0
+    result = gepipe("check", "graph.py", "--gears", "1,4")
+    assert result.exit_code == 1
+    assert "graph.py:8: G18 refused" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("source", "where", "message"),
+    [
+        ("import ops\nx = (1,\n", "graph.py:2", "SyntaxError: '(' was never closed"),
+        ("import ops\n\nimport nump\n", "graph.py:3", "ModuleNotFoundError: No module named 'nump'"),
+        ("import ops\nx = 1\ny = x / 0\n", "graph.py:3", "ZeroDivisionError: division by zero"),
+        ("import numpy\nnumpy.zeros(3).reshape(2)\n", "graph.py:2", "ValueError: cannot reshape"),
+        ("import sys\nsys.exit(3)\n", "graph.py:2", "SystemExit: the file exits (3)"),
+        ("from ops import Normalise\n", "graph.py:1", "ImportError: cannot import name 'Normalise'"),
+        ("x = '\0'\n", "graph.py", "source code string cannot contain null bytes"),
+        ("import ops\nops.Softmax()(5)\n", "graph.py:2", "Softmax, input 1: int is not an edge"),
+    ],
+)  # fmt: skip
+def test_a_file_that_does_not_run_is_a_finding_at_its_line(source: str, where: str, message: str, graph: Path) -> None:
+    graph.write_text(source, encoding="utf-8")
+    result = gepipe("check", "graph.py", "--json")
+    assert result.exit_code == 1
+    (finding,) = json.loads(result.stdout)["findings"]
+    assert (finding["rule"], finding["where"]) == ("G24", where)
+    assert message in finding["message"]
+    for command in ("plan", "run"):
+        assert re.search(f"{where}: G24 refused .*{re.escape(message)}", failed(1, command, "graph.py"))
+
+
+def test_an_error_in_an_imported_file_is_placed_there(graph: Path) -> None:
+    (graph.parent / "my_ops.py").write_text("def f():\n    raise OSError('disk')\n", encoding="utf-8")
+    graph.write_text("import my_ops\nmy_ops.f()\n", encoding="utf-8")
+    assert "my_ops.py:2: G24 refused OSError: disk" in " ".join(gepipe("check", "graph.py").stdout.split())
+
+
+def test_debug_shows_the_traceback(graph: Path) -> None:
+    graph.write_text("x = 1 / 0\n", encoding="utf-8")
+    for command in ("check", "plan", "run"):
+        result = process(command, "graph.py", "--debug")
+        assert result.returncode == 1
+        assert b"Traceback" in result.stderr
+        assert b"ZeroDivisionError" in result.stderr
+
+
+# ---- wrong use
+
+
+def test_wrong_use_is_2_with_the_near_miss(graph: Path) -> None:
+    for command in ("check", "plan", "run"):
+        assert "there is no file grap.py fix: did you mean 'graph.py'?" in failed(2, command, "grap.py")
+        assert "graph.py has no pipeline 'pipelin' fix: did you mean 'pipeline'?" in failed(
+            2, command, "graph.py:pipelin"
+        )
+        assert "there is no file or module nothing_here" in failed(2, command, "nothing_here")
+        assert "No such option: --jsn" in failed(2, command, "graph.py", "--jsn")
+        assert "'1,x' are not numbers" in failed(2, command, "graph.py", "--gears", "1,x")
+    assert "Missing argument" in failed(2, "check")
+    assert "No such command 'chek'" in failed(2, "chek")
+    assert "there is no rule G98" in failed(2, "rule", "G98")
+
+
+def test_a_wrong_input_is_2_before_anything_is_compiled(graph: Path) -> None:
+    assert "no value for input 'x' fix: add -i x=[...]" in failed(2, "run", "graph.py")
+    assert "there is no input 'X' fix: did you mean 'x'?" in failed(2, "run", "graph.py", "-i", "X=1")
+    assert "-i x: no '='" in failed(2, "run", "graph.py", "-i", "x")
+    assert "No such file" in failed(2, "run", "graph.py", "-i", "x=@nothing.npy")
+    assert "there is no device 'cup'" in failed(2, "run", "graph.py", "--device", "cup", "-i", f"x={VECTOR}")
+
+
+def test_a_deployment_file(graph: Path) -> None:
+    file = graph.parent / "deployment.json"
+    file.write_text(Deployment(gears=(1, 2), streams=2).to_json(), encoding="utf-8")
+    result = gepipe("plan", "graph.py", "--deployment", "deployment.json")
+    assert "gears 1,2" in result.stdout
+    assert "2 streams" in result.stdout
+    result = gepipe("plan", "graph.py", "--deployment", "deployment.json", "--gears", "4")
+    assert "gears 4" in result.stdout
+    file.write_text('{"gear": [1]}', encoding="utf-8")
+    said = failed(2, "check", "graph.py", "--deployment", "deployment.json")
+    assert "deployment.json: a Deployment has no field 'gear' fix: did you mean 'gears'?" in said
+    assert "nothing.json cannot be read" in failed(2, "check", "graph.py", "--deployment", "nothing.json")
+    file.write_bytes(b"\xff\xfe")
+    assert "deployment.json cannot be read" in failed(2, "check", "graph.py", "--deployment", "deployment.json")
+
+
+# ---- plan
+
+
+def test_plan_explains_the_pipeline(graph: Path) -> None:
+    result = gepipe("plan", "graph.py", "--gears", "1,2")
+    assert result.exit_code == 0
+    for word in ("dense", "device", "gears 1,2", "TopK", "float32[8]", "bytes[2]"):
+        assert word in result.stdout
+
+
+def test_plan_as_json(graph: Path) -> None:
+    document = json.loads(gepipe("plan", "graph.py", "--json").stdout)
+    assert list(document) == ["rows", "findings"]
+    row = next(row for row in document["rows"] if row["key"] == "y")
+    assert (row["op"], row["dtype"], row["shape"], row["placement"], row["nbytes"]) == (
+        "Model", "float32", "[4]", "device", 16
+    )  # fmt: skip
+
+
+def test_plan_and_run_report_findings_on_stderr(graph: Path) -> None:
+    graph.write_text(BAD, encoding="utf-8")
+    for command in ("plan", "run"):
+        said = failed(1, command, "graph.py")
+        assert "pipeline 'good': 3 findings" in said
+        assert "graph.py:11: G05 refused" in said
+
+
+# ---- run
+
+
+def test_run_takes_json_text_and_files(graph: Path) -> None:
+    folder = graph.parent
+    np.save(folder / "x.npy", np.arange(1, 9, dtype=np.float32))
+    (folder / "x.json").write_text(VECTOR, encoding="utf-8")
+    answers = []
+    for value in (VECTOR, "@x.npy", "@x.json"):
+        result = gepipe("run", "graph.py", "--json", "-i", f"x={value}")
+        assert result.exit_code == 0
+        answers.append(json.loads(result.stdout))
+    assert answers[0] == answers[1] == answers[2]
+    assert list(answers[0]) == ["scores", "labels"]
+    assert set(answers[0]["labels"]) < {"猫", "狗", "鸟", "鱼"}
+    assert "猫" in result.stdout or "狗" in result.stdout or "鸟" in result.stdout or "鱼" in result.stdout
+
+
+def test_run_for_people(graph: Path) -> None:
+    result = gepipe("run", "graph.py", "-i", f"x={VECTOR}", "--gears", "1,2")
+    assert result.exit_code == 0
+    assert "scores  float32[2]" in result.stdout
+
+
+def test_run_on_a_bad_sample_says_why(graph: Path) -> None:
+    said = failed(1, "run", "graph.py", "-i", "x=[1,2]")
+    assert "SampleError: input 'x': float32[2], wanted float32[8]" in said
+    graph.write_text(PICTURE, encoding="utf-8")
+    (graph.parent / "bad.jpg").write_bytes(b"\xff\xd8\xff\xe0 and no more")
+    said = failed(1, "run", "graph.py", "-i", "image=@bad.jpg")
+    assert "DecodeError: node 'decode_image' (DecodeImage, graph.py:6):" in said
+    assert "fix:" in said
+
+
+def test_run_on_a_file_of_bytes(graph: Path) -> None:
+    graph.write_text(PICTURE, encoding="utf-8")
+    cv2.imwrite(str(graph.parent / "white.png"), np.full((4, 4, 3), 255, np.uint8))
+    result = gepipe("run", "graph.py", "--json", "-i", "image=@white.png")
+    assert json.loads(result.stdout) == {"small": [[[255] * 3] * 2] * 2}
+
+
+# ---- rule, doctor
+
+
+def test_rule_explains_one_or_lists_all() -> None:
+    result = gepipe("rule", "g04")
+    assert result.exit_code == 0
+    for text in ("G04", RULES["G04"].title, "bad:", "good:"):
+        assert text in result.stdout
+    listed = gepipe("rule").stdout
+    assert all(rule in listed for rule in RULES)
+    assert json.loads(gepipe("rule", "G04", "--json").stdout) == {"rules": [vars(RULES["G04"])]}
+
+
+def test_doctor_finds_this_installation_sound() -> None:
+    result = gepipe("doctor", "--json")
+    checks = {check["name"]: check for check in json.loads(result.stdout)["checks"]}
+    assert {"python", "numpy", "opencv", "ops", "device cpu", "device null"} <= set(checks)
+    assert checks["device cpu"]["seen"] == "2 + 2 = 4"
+    assert result.exit_code == (0 if all(check["ok"] for check in checks.values()) else 1)
+    assert "2 + 2 = 4" in gepipe("doctor").stdout
+
+
+# ---- the terminal
+
+
+def test_what_is_piped_has_no_colour_and_loses_nothing(graph: Path) -> None:
+    graph.write_text(BAD, encoding="utf-8")
+    result = process("check", "graph.py", env={"COLUMNS": "40"})
+    assert result.returncode == 1
+    assert b"\x1b" not in result.stdout + result.stderr
+    assert "    fix: use what it makes, name it in pipeline.output, or remove it" in result.stdout.decode().splitlines()
+
+
+def test_a_narrow_terminal_loses_nothing_of_a_plan(graph: Path) -> None:
+    narrow = process("plan", "graph.py", env={"COLUMNS": "40"}).stdout.decode()
+    assert "top_k.labels" in narrow
+    assert "weights" not in narrow
+    assert "\u2026" not in narrow
+
+
+def test_json_is_readable_where_the_encoding_is_not_utf8(graph: Path) -> None:
+    for encoding in ("ascii", "cp1252", "utf-8"):
+        words = ("run", "graph.py", "--json", "-i", f"x={VECTOR}")
+        result = process(*words, env={"PYTHONIOENCODING": encoding})
+        assert result.returncode == 0, result.stderr
+        assert set(json.loads(result.stdout.decode(encoding))["labels"]) < {"猫", "狗", "鸟", "鱼"}
+
+
+def test_text_survives_a_terminal_without_chinese(graph: Path) -> None:
+    result = process("run", "graph.py", "-i", f"x={VECTOR}", env={"PYTHONIOENCODING": "ascii"})
+    assert result.returncode == 0, result.stderr
+    assert b"\\u" in result.stdout
+
+
+def test_progress_is_shown_on_a_terminal_only(graph: Path) -> None:
+    piped = process("plan", "graph.py", "--gears", "1,2")
+    assert b"gear" not in piped.stderr
+    ours, theirs = pty.openpty()
+    code = "from pipeline.cli import main; main()"
+    command = [sys.executable, "-c", code, "plan", "graph.py", "--gears", "1,2"]
+    env = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, env=env, check=False)
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            chunk = os.read(ours, 65536)
+        except OSError:  # Linux says so when the other end is closed
+            break
+        if not chunk:
+            break
+        shown += chunk
+    os.close(ours)
+    assert result.returncode == 0
+    assert b"dense: " in shown
+    assert result.stdout == piped.stdout
+
+
+def test_a_closed_pipe_is_no_error_of_ours(graph: Path) -> None:
+    code = "from pipeline.cli import main; main()"
+    command = f"{sys.executable} -c '{code}' rule | head -1"
+    result = subprocess.run(command, shell=True, capture_output=True, check=False)
+    assert result.stderr == b""
+
+
+def test_nothing_posix_only_is_imported() -> None:
+    ours = [path for package in (pipeline, ge_engine, ops) for path in Path(str(package.__file__)).parent.rglob("*.py")]
+    posix = re.compile(r"^(?:import|from) (?:fcntl|termios|pwd|grp|resource|pty|tty|posix\w*)\b", re.MULTILINE)
+    assert not [path for path in ours if posix.search(path.read_text(encoding="utf-8"))]

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import importlib.metadata
+from pathlib import Path
+
+import pytest
+
+import ops
+from pipeline.doctor import examine, opencv, origin, tiny_sum
+
+
+def distribution(folder: Path, name: str, version: str, module: str) -> None:
+    """What an installer leaves behind of a distribution with one module."""
+    info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8")
+    (info / "top_level.txt").write_text(f"{module}\n", encoding="utf-8")
+    (info / "RECORD").write_text(f"{module}/__init__.py,,\n", encoding="utf-8")
+
+
+def test_both_wheels_of_opencv_are_one_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    distribution(tmp_path, "opencv-python", "4.11.0.86", "cv2")
+    check = next(check for check in examine() if check.name == "opencv")
+    assert not check.ok
+    assert "opencv-python 4.11.0.86" in check.seen
+    assert "opencv-python-headless" in check.seen
+    assert "pip uninstall opencv-python-headless opencv-python" in check.fix
+
+
+def test_no_wheel_of_opencv_is_one_too_few() -> None:
+    check = opencv({})
+    assert (check.ok, check.fix) == (False, "pip install opencv-python-headless")
+    assert opencv({"opencv-contrib-python": "5.0"}).ok
+
+
+def test_a_foreign_distribution_of_ops_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    distribution(tmp_path, "ops", "2.99.1", "ops")
+    check = next(check for check in examine() if check.name == "ops")
+    assert not check.ok
+    assert check.seen.endswith("; also in ops 2.99.1")
+    assert check.fix == "install gepipe into an environment of its own: pip uninstall ops"
+
+
+def test_our_own_packages_say_where_they_are() -> None:
+    check = origin("ops", ())
+    assert check.ok
+    assert check.seen.startswith("gepipe")
+    assert check.seen.endswith(str(Path(ops.__file__).parent))
+    try:
+        installed = importlib.metadata.version("gepipe")
+    except importlib.metadata.PackageNotFoundError:
+        assert "(a folder, not installed)" in check.seen
+    else:
+        assert installed in check.seen
+    assert origin("ops", ("gepipe",)).ok
+
+
+def test_a_package_from_elsewhere_is_found() -> None:
+    check = origin("json", ())
+    assert not check.ok
+    assert "not beside pipeline" in check.seen
+
+
+def test_a_device_that_does_not_open_is_reported_and_not_raised() -> None:
+    check = tiny_sum("npu:0")
+    assert not check.ok
+    assert "no NPU device" in check.seen
+
+
+def test_the_devices_of_a_laptop_add_up() -> None:
+    assert (tiny_sum("cpu").ok, tiny_sum("cpu").seen) == (True, "2 + 2 = 4")
+    assert tiny_sum("null").ok
