@@ -58,6 +58,8 @@ class HostModel:
         self.rows: int = document["rows"]
         self.inputs = [_port(item) for item in document["inputs"]]
         self.outputs = [_port(item) for item in document["outputs"]]
+        # Written in place: what has one size, known beforehand.
+        self._in_place = [p for p in self.outputs if not p.is_count and p.spec.is_fixed and not _varies(p.spec)]
         self._constants = {key: array_from_json(value) for key, value in document["constants"].items()}
         steps = [_step(item, folder) for item in document["steps"]]
         self._stage = HostStage(steps, frozenset(port.key for port in self.outputs if not port.is_count))
@@ -86,7 +88,7 @@ class HostModel:
         for port in self.inputs:
             if not port.is_count:
                 values[port.key] = _value(tensors[port.tensor], port, row, count, lengths)
-        out = {port.key: results[port.tensor][row] for port in self.outputs if not port.is_count and port.spec.is_fixed}
+        out = {port.key: results[port.tensor][row] for port in self._in_place}
         self._stage.run(values, out)
         for port in self.outputs:
             if port.is_count:
@@ -138,6 +140,10 @@ class TritonPythonModel:
             raise SampleError(f"there is no input '{port.tensor}'", fix="send all inputs")
         array: Array = tensor.as_numpy()
         return array
+
+
+def _varies(spec: TensorSpec) -> bool:
+    return any(len(dim.values) > 1 for dim in spec.graded)
 
 
 def _port(item: Mapping[str, Any]) -> Port:

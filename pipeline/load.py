@@ -13,7 +13,7 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
-from ops import DeclarationError, Finding, ValidationError, Where
+from ops import DeclarationError, Finding, GepipeError, ValidationError, Where
 
 from .near import near
 from .pipeline import Pipeline
@@ -116,8 +116,8 @@ def _import(name: str) -> ModuleType:
 def _broken(error: BaseException, source: str) -> Finding:
     """Why the user's code did not run to its end."""
     where = _where(error) or source
-    if isinstance(error, DeclarationError):
-        return Finding("G24", "refused", error.where or where, error.message, error.fix)
+    if isinstance(error, GepipeError):
+        return Finding("G24", "refused", error.where or where, f"{type(error).__name__}: {error.message}", error.fix)
     reason, fix = str(error), "mend the file until `python` runs it; --debug shows the traceback"
     if isinstance(error, SyntaxError):
         reason = error.msg

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .report import Report
 
 _USABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_FIX = "use letters, digits, _ and -, beginning with a letter"
+_FIX = "use letters, digits, _ and -, beginning with a letter or _"
 
 
 def name_entries(entries: Sequence[Entry]) -> dict[int, str]:

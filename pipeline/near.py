@@ -33,5 +33,7 @@ def near(name: str, known: Iterable[str]) -> str:
         return f"did you mean '{found}'?"
     if not choices:
         return "there is none to choose from"
+    if len(choices) == 1:
+        return f"use {choices[0]}"
     more = f" and {len(choices) - _MOST} more" if len(choices) > _MOST else ""
     return f"use one of {', '.join(choices[:_MOST])}{more}"

@@ -135,7 +135,7 @@ _RULES = (
     ),
     Rule(
         "G17",
-        "a name is letters, digits, _ and -, and begins with a letter",
+        "a name is letters, digits, _ and -, and begins with a letter or _",
         "Names become folders, tensors and keyword arguments. `name=` names a node, so no input is called name.",
         'ops.Softmax()(x, name="my softmax")',
         'ops.Softmax()(x, name="my_softmax")',

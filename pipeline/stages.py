@@ -21,7 +21,7 @@ from ops.op import Lowerable
 
 from .deployment import Batches, Deployment
 from .graph import Graph
-from .names import unique
+from .names import unique, usable
 
 Kin = tuple[object, ...]  # what device steps must have in common to share a graph
 
@@ -53,13 +53,15 @@ def partition(graph: Graph, deployment: Deployment) -> tuple[Stage, ...]:
     stages: list[Stage] = []
     for current in range(max(level.values(), default=0) + 1):
         here = [step for step in graph.steps if level[step.name] == current]
+        taken = [stage.name for stage in stages]
         if current % 2 == 0:
             if here:
-                stages.append(_stage(graph, f"host{current}", "host", current, here))
+                stages.append(_stage(graph, unique(f"host{current}", taken), "host", current, here))
             continue
         for component in _components(here, kin):
-            models = [step.name for step in component if isinstance(step.op, Model)]
-            name = unique("_".join(models), [stage.name for stage in stages])
+            models = [usable(step.op.model_name) for step in component if isinstance(step.op, Model)]
+            name = unique("_".join(dict.fromkeys(models)), taken)
+            taken.append(name)
             batches = kin[component[-1].name][0]
             assert isinstance(batches, tuple)
             stages.append(_stage(graph, name, "device", current, component, batches))

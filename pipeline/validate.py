@@ -29,7 +29,7 @@ def validate(declaration: Declaration, deployment: Deployment | None = None) -> 
     check_outputs(report)
     edges = bind_inputs(report)
     order = in_order(report)
-    check_use(report, order)
+    check_use(report, edges)
     specs = infer_specs(report, edges, order)
     check_models(report, specs, deployment)
     advice = report.close()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import networkx
 
 from ops import Op, Where
 
-from .declaration import Constant, Input, Node, Output, Ref
+from .declaration import Constant, Input, Node, Ref
 from .fault import add_fault
 from .near import near, nearest
 from .report import Report
@@ -108,13 +108,10 @@ def check_outputs(report: Report) -> None:
         if source is not None:
             message = f"output '{output.name}' is {report.place(source)} itself, which no node makes"
             report.add("G21", output.where, message, "leave it out: the caller has it; or put an op between")
-        if inputs.get(output.name, source) != source:
-            message = f"output '{output.name}' has the name of the input at {_where(report, inputs, output)}"
+        clash = inputs.get(output.name)
+        if clash is not None and clash != source:
+            message = f"output '{output.name}' has the name of the input at {report.entries[clash].where}"
             report.add("G16", output.where, message, "rename one: a server would feed the output back as the input")
-
-
-def _where(report: Report, inputs: dict[str, int], output: Output) -> Where:
-    return report.entries[inputs[output.name]].where
 
 
 def in_order(report: Report) -> list[int]:
@@ -136,16 +133,13 @@ def in_order(report: Report) -> list[int]:
     return list(networkx.lexicographical_topological_sort(dag))
 
 
-def check_use(report: Report, order: Sequence[int]) -> None:
+def check_use(report: Report, edges: Edges) -> None:
     """G05: the last node of a dead end. G06: inputs and constants that nothing reads. G22: nodes fed by constants only.
 
     Where an edge could not be followed, what seems unused may be what was meant; without any output, all nodes are.
     """
-    for index in order:
-        sources = list(_sources(report, index))
-        if all(isinstance(report.entries[source], Constant) for source in sources):
-            if None in report.nodes[index].inputs or None in report.nodes[index].named.values():
-                continue
+    for index, given in edges.items():
+        if all(ref is not None and isinstance(report.entries[ref[0]], Constant) for ref in given.values()):
             message = f"{report.place(index)} depends on no input: it makes the same for every sample"
             fix = "calculate it once, and declare the result with pipeline.constant"
             report.add("G22", report.nodes[index].where, message, fix)

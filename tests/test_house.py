@@ -81,7 +81,8 @@ def test_every_test_file_mirrors_a_source_file() -> None:
     assert all((ROOT / name).exists() for name in NOT_MIRRORS)
 
 
-def test_the_map_names_every_source_file() -> None:
+def test_the_map_names_every_source_file_and_folder() -> None:
     page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    files = {path.name for package in PACKAGES for path in (ROOT / package).rglob("*.py")}
-    assert not [name for name in sorted(files - {"__init__.py"}) if not re.search(rf"\b{re.escape(name)}\b", page)]
+    files = {path.name for package in PACKAGES for path in (ROOT / package).glob("*.py")} - {"__init__.py"}
+    folders = {f"{path.parent.name}/" for package in PACKAGES for path in (ROOT / package).glob("*/__init__.py")}
+    assert not [name for name in sorted(files | folders) if not re.search(rf"\b{re.escape(name)}", page)]

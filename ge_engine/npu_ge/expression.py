@@ -49,7 +49,7 @@ class Expression:
 
     @property
     def names(self) -> frozenset[str]:
-        return frozenset(node for node in _walk(self.root) if isinstance(node, str))
+        return names_in(self.root)
 
     @property
     def divisors(self) -> tuple[Node, ...]:
@@ -86,6 +86,7 @@ def value_of(node: Node, sizes: Mapping[str, int]) -> int:
 
 
 def names_in(node: Node) -> frozenset[str]:
+    """The input dims that a part of an expression reads."""
     return frozenset(part for part in _walk(node) if isinstance(part, str))
 
 

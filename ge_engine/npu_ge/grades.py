@@ -110,9 +110,7 @@ def _rows(text: str, width: int) -> list[Shape]:
 
 def _filled(row: Shape, patterns: Mapping[str, Shape], inputs: Sequence[Port]) -> tuple[Shape, ...]:
     values = iter(row)
-    filled = {
-        name: tuple(next(values) if dim == -1 else dim for dim in pattern) for name, pattern in patterns.items()
-    }
+    filled = {name: tuple(next(values) if dim == -1 else dim for dim in pattern) for name, pattern in patterns.items()}
     return tuple(filled[port.name] for port in inputs)
 
 
@@ -125,4 +123,4 @@ def _number(text: str, also: int | None = None) -> int:
 
 
 def _wrong(message: str, fix: str) -> SpecError:
-    return SpecError(f"V16: {message}", fix=fix or "give at least two gears, or none and static_model", rule="V16")
+    return SpecError(message, fix=fix or "give at least two gears, or none and static_model", rule="V16")

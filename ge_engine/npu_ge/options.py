@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ops import Finding, SpecError
+from ops import Finding
 
 LEVELS = ("session.", "graph.", "global.")
 ON = "1"
@@ -38,7 +38,7 @@ class Options:
     ) -> Options:
         """The settings in a model's configuration and on the command line.
 
-        Errors: SpecError for a text where a number must stand; the real backend says `stoi`.
+        environment: of the server; only GE_NPU_CONFIG is looked at.
         """
         return _Reader(config, backend_config, environment or {}).read()
 
@@ -48,7 +48,9 @@ class Options:
 
     def get(self, key: str) -> str | None:
         """GE's option: the graph's own, else the session's, else that of all."""
-        return next((self.levels[level][key] for level in ("graph", "session", "ge") if key in self.levels[level]), None)
+        return next(
+            (self.levels[level][key] for level in ("graph", "session", "ge") if key in self.levels[level]), None
+        )
 
     @property
     def precision(self) -> str | None:
@@ -66,17 +68,17 @@ class _Reader:
         self.findings: list[Finding] = []
 
     def read(self) -> Options:
-        devices = tuple(self._whole("device_ids", item) for item in self._text("device_ids", "0").split(",") if item)
-        blocks = self._whole("instance_exec_blocks", self._text("instance_exec_blocks", "1"))
-        count = len(devices) or 1
-        streams = self._text("device_exec_blocks", str(-(-self.instances * blocks // count)))
+        ids = self._text("device_ids", "0").split(",")
+        devices = tuple(self._whole("device_ids", item, "V07") for item in ids)
+        blocks = self._whole("instance_exec_blocks", self._text("instance_exec_blocks", "1"), "V06")
+        streams = self._text("device_exec_blocks", str(-(-self.instances * blocks // len(devices))))
         static = self._static_model()
         self._no_effect()
         self._debugging()
         return Options(
             self.instances,
-            devices or (0,),
-            self._whole("device_exec_blocks", streams),
+            devices,
+            self._whole("device_exec_blocks", streams, "V07"),
             blocks,
             static,
             self._levels(),
@@ -84,24 +86,24 @@ class _Reader:
         )
 
     def _text(self, key: str, default: str) -> str:
-        return self.parameters.get(key, self.backend_config.get(key, default))
+        return str(self.parameters.get(key, self.backend_config.get(key, default)))
 
     def _static_model(self) -> bool:
         text = self.parameters.get("static_model")
         on = self.backend_config.get("static_model") == ON
         if text is None:
             return on
-        if self._whole("static_model", text) == 1:
+        if self._whole("static_model", text, "V04") == 1:
             return True
         self._find("V04", f"static_model is {text!r}, which switches nothing off", 'write "1", or leave it out')
         return on
 
-    def _whole(self, key: str, text: str) -> int:
+    def _whole(self, key: str, text: str, rule: str) -> int:
         match = re.match(r"\s*[+-]?[0-9]+", text)  # C++'s stoi: what follows a number is not looked at
         if match is None:
-            rule = {"static_model": "V04", "instance_exec_blocks": "V06"}.get(key, "V07")
-            raise SpecError(f"{rule}: {key} is {text!r}: Failed to create model state: stoi", fix=f"give {key} a number")
-        return int(match[0])
+            message = f"{key} is {text!r}: Failed to create model state: stoi"
+            self.findings.append(Finding(rule, "refused", "parameters", message, f"give {key} a number"))
+        return int(match[0]) if match else 1
 
     def _levels(self) -> dict[str, dict[str, str]]:
         levels: dict[str, dict[str, str]] = {"session": {}, "graph": {}, "global": {}, "ge": {}}

@@ -52,7 +52,7 @@ class Sizes:
         shapes = [(*first, *(_value(dim, values) for dim in dims)) for dims in self.outputs]
         for shape in shapes:
             if any(size < 0 for size in shape):
-                raise SpecError(f"V14: an output would have the shape {list(shape)}", fix="look at the dims' names")
+                raise SpecError(f"an output would be {list(shape)}", fix="look at the names of its dims", rule="V14")
         return shapes
 
     def _values(self, inputs: Sequence[Shape]) -> dict[str, int]:
@@ -64,7 +64,7 @@ class Sizes:
             gears = [self._values(shapes) for shapes in grades.shapes] if grades else [dict.fromkeys(self.variables, 1)]
             if open_names or any(value_of(divisor, sizes) == 0 for sizes in gears):
                 raise SpecError(
-                    f"V14: {text!r} divides by what may be 0; the real backend ends the server then",
+                    f"{text!r} divides by what may be 0; the real backend ends the server then",
                     fix="divide by a number, or give gears",
                     rule="V14",
                 )
@@ -86,14 +86,14 @@ def _dim(dim: int, name: str, port: Port, variables: dict[str, Place]) -> Dim:
     if dim != -1:
         return dim
     if not name:
-        raise SpecError(f"V14: output '{port.name}': -1 dim has no name", fix="name the dim in the ONNX file", rule="V14")
+        raise SpecError(f"output '{port.name}': -1 dim has no name", fix="name the dim in the ONNX file", rule="V14")
     try:
         expression = Expression(name)
     except SpecError as error:
-        raise SpecError(f"V14: output '{port.name}': {error.message}", fix=error.fix, rule="V14") from error
+        raise SpecError(f"output '{port.name}': {error.message}", fix=error.fix, rule="V14") from error
     for unknown in sorted(expression.names - set(variables)):
         raise SpecError(
-            f"V14: output '{port.name}', dim {name!r}: {unknown} have not find",
+            f"output '{port.name}', dim {name!r}: {unknown} have not find",
             fix=f"use the names of input dims: {', '.join(variables) or 'there are none'}",
             rule="V14",
         )
@@ -101,7 +101,7 @@ def _dim(dim: int, name: str, port: Port, variables: dict[str, Place]) -> Dim:
         other = clash(used, frozenset(variables))
         if other is not None:
             raise SpecError(
-                f"V14: output '{port.name}', dim {name!r}: npu_ge replaces '{other}' inside '{used}'",
+                f"output '{port.name}', dim {name!r}: npu_ge replaces '{other}' inside '{used}'",
                 fix="rename one of the two dims",
                 rule="V14",
             )

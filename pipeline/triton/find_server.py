@@ -48,7 +48,9 @@ class Installation:
 
 
 def find_server(target: str, say: Callable[[str], None] = lambda text: None) -> Installation:
-    """The first of: TRITON_HOME_PATH, PATH, /opt/tritonserver, the wheel of the target's release (installed if need be).
+    """The first of: TRITON_HOME_PATH, PATH, /opt/tritonserver, the wheel of the target's release.
+
+    The wheel is installed into the user's cache if need be.
 
     Errors: ServerError when TRITON_HOME_PATH names no server, when there is no wheel of that release, or pip fails.
     """

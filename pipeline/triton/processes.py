@@ -19,7 +19,7 @@ _REGION = re.compile(rf"\s(\d+)\s+{SHARED_MEMORY}/(triton_\S+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Process:
-    """A process; `alive` is False for one that has ended and whose parent has not yet asked how. exit_code as of wait."""
+    """A process; `alive` is False for one that has ended and whose parent has not yet asked how: by this exit code."""
 
     pid: int
     alive: bool

@@ -66,9 +66,7 @@ class Rest:
 
     def _ask(self, path: str, body: dict[str, Any] | None = None, timeout_s: float = 60) -> bytes:
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(
-            f"http://{self.url}/{path}", data=data, method="GET" if body is None else "POST"
-        )
+        request = urllib.request.Request(f"http://{self.url}/{path}", data=data)  # with data it is a POST
         try:
             with _DIRECT.open(request, timeout=timeout_s) as answer:
                 return bytes(answer.read())

@@ -43,8 +43,8 @@ class Server:
     environment:     of the stubs, instead of one in the user's cache; stand_in: a folder with model.py for npu_ge
     say:             told what was found, what is being waited for, and what happens to the host stages
 
-    The repository's code runs with the rights of this process. `url` and `grpc_url` are HOST:PORT; `log` is the server's
-    log, which stays; a host stage process that dies is noticed, and its model loaded again.
+    The repository's code runs with the rights of this process. `url` and `grpc_url` are HOST:PORT; `log` is the
+    server's log, which stays; a host stage process that dies is noticed, and its model loaded again.
     Errors: ServerError when the server cannot be found or does not come up, with the reasons from its log.
     """
 
@@ -125,6 +125,8 @@ class Server:
         if self._watch is not None:
             self._watch.stop()
         self._end()
+        if self._watch is not None:
+            self._watch.join()
         self._clear()
 
     def _start(self, server: Installation, environment: StubEnvironment, backends: BackendDirectory) -> None:
@@ -137,7 +139,8 @@ class Server:
                 if self._comes_up(ports):
                     break
             if attempt == _ATTEMPTS or self.wanted == ports:
-                raise self._failed("the server found no free port")
+                taken = self._failed("another process has the server's port")
+                raise ServerError(taken.message, fix="use other ports; 0 stands for any that is free")
         self._check_release()
         self._watch = Watch(self.pid, self._serving, self._reload, self.say)
         self._watch.start()

@@ -22,7 +22,7 @@ def size_expression(dim: Graded, sizes: Sequence[Mapping[str, int]]) -> str:
     'H*W*21/1024'
     """
     names = list(sizes[0])
-    for count in range(len(names) + 1):
+    for count in range(len(names), -1, -1):  # what follows from all of them is the likely law
         for chosen in itertools.combinations(names, count):
             expression = _over(dim, sizes, chosen)
             if expression:

@@ -24,17 +24,18 @@ from .find_server import Installation
 from .installed import cache_folder, made_once, pip_install
 
 _PROBE = """
-import json, os, sys, sysconfig
+import json, sys, sysconfig
+from pathlib import Path
 release = "%d.%d" % sys.version_info[:2]
-folder = sysconfig.get_config_var("LIBDIR") or ""
-places = [folder, os.path.join(folder, sysconfig.get_config_var("MULTIARCH") or ""), os.path.join(sys.base_prefix, "lib")]
-library = [path for place in places for path in [os.path.join(place, "libpython%s.so.1.0" % release)] if os.path.exists(path)]
+folder = Path(sysconfig.get_config_var("LIBDIR") or "")
+places = [folder, folder / (sysconfig.get_config_var("MULTIARCH") or ""), Path(sys.base_prefix) / "lib"]
+library = [str(path) for path in (place / f"libpython{release}.so.1.0" for place in places) if path.exists()]
 try:
     from importlib.metadata import version
     numpy = version("numpy")
 except Exception:
     numpy = None
-print(json.dumps({"release": release, "library": library[:1], "numpy": numpy, "prefix": sys.prefix}))
+print(json.dumps({"release": release, "library": library[:1], "numpy": numpy}))
 """
 
 
@@ -70,9 +71,8 @@ def stub_environment(
 
     def make(folder: Path) -> None:
         say(f"making an environment for host stages, Python {release}: {', '.join(wanted)}")
-        made = subprocess.run(
-            [python, "-m", "venv", "--without-pip", folder], capture_output=True, text=True, check=False
-        )
+        command: list[str | Path] = [python, "-m", "venv", "--without-pip", folder]
+        made = subprocess.run(command, capture_output=True, text=True, check=False)
         if made.returncode:
             reason = (made.stderr or made.stdout).strip()
             raise ServerError(f"{python} makes no environment: {reason}", fix="install its venv module")

@@ -1,7 +1,7 @@
 """Watches the host stage processes of a server: says when one dies, and has its model loaded again.
 
-Triton 24.10 goes on calling such a model ready and answers each request with "Stub process is not healthy"; 24.02 starts
-the process anew after the first request that has failed.
+Triton 24.10 goes on calling such a model ready and answers each request with "Stub process is not healthy"; 24.02
+starts the process anew after the first request that has failed.
 """
 
 from __future__ import annotations
@@ -47,16 +47,14 @@ class Watch(threading.Thread):
         while True:
             ready, _, _ = select.select([self._stop_reading, *self._handles.values()], [], [], _LOOK_EVERY_S)
             if self._stop_reading in ready:
-                return
+                break
             self._look()
-
-    def stop(self) -> None:
-        """End the watch, not the server."""
-        os.close(self._stop_writing)
-        self.join()
         for handle in (self._stop_reading, *self._handles.values()):
             os.close(handle)
-        self._handles.clear()
+
+    def stop(self) -> None:
+        """End the watch, not the server; `join` waits for it."""
+        os.close(self._stop_writing)
 
     def _look(self) -> None:
         processes = {process.pid: process for process in session(self._leader)}

@@ -184,7 +184,7 @@ def test_damaged_json_is_read_or_refused(document: dict[str, Any], folder: Path,
             holder = holder[key]
         what = data.draw(st.sampled_from(["replace", "remove", "double"]))
         if what == "replace":
-            holder[last] = data.draw(JUNK)
+            holder[last] = copy.deepcopy(data.draw(JUNK))
         elif what == "remove":
             del holder[last]
         elif isinstance(holder, list):

@@ -97,7 +97,7 @@ def test_a_file_that_failed_can_be_loaded_again(project: Path) -> None:
         ("deep/graph.py", "there is no file deep/graph.py, nor a folder deep"),
         ("deep/graph", "there is no file deep/graph, nor a folder deep"),
         ("weights", "weights is a folder\nfix: give graph.py"),
-        (".", ". is a folder\nfix: use one of graph.py"),
+        (".", ". is a folder\nfix: use graph.py"),
         ("weights/dense.onnx", "is not a Python file"),
         ("graph-1", "graph-1 is neither a file nor a module"),
         ("", "neither a file nor a module"),

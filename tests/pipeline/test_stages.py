@@ -216,6 +216,18 @@ def test_one_model_used_twice_side_by_side_is_two_stages(weights: Path) -> None:
     assert shown(pipeline) == ["dense@1: dense", "dense_2@1: dense_2"]
 
 
+def test_a_stage_has_its_models_name_whatever_inputs_are_called(weights: Path) -> None:
+    pipeline = Pipeline("names")
+    pipeline.output(y=Model(weights / "dense.onnx", name="image")(pipeline.input("image", VECTOR)))
+    assert shown(pipeline) == ["image@1: image_2"]
+
+
+def test_no_two_stages_have_one_name(weights: Path) -> None:
+    pipeline = Pipeline("names")
+    pipeline.output(y=Host()(Model(weights / "dense.onnx", name="host2")(pipeline.input("x", VECTOR))))
+    assert shown(pipeline) == ["host2@1: host2", "host2_2@2: host"]
+
+
 def test_a_model_file_with_dots_gives_a_usable_stage_name(weights: Path, tmp_path: Path) -> None:
     path = tmp_path / "vit-b-16.img.fp32.onnx"
     path.write_bytes((weights / "dense.onnx").read_bytes())

@@ -56,7 +56,7 @@ def test_twelve_mistakes_make_one_report_of_twelve_findings(project: Path) -> No
     assert all(finding.fix and finding.message and finding.severity == "refused" for finding in error.value.findings)
     text = str(error.value)
     for both_values in (
-        "has no input 'inputs'\n    fix: use one of x",
+        "has no input 'inputs'\n    fix: use x",
         "node 'image' (Softmax) has the name of input 'image' at graph.py:15",
         "dtype is float16, model 'dense' wants float32[batch,8]",
         "rank is 2, model 'dense' wants float32[batch,8]",

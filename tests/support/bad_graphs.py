@@ -152,11 +152,11 @@ BAD: dict[str, tuple[str, str]] = {
     ),
     "an unknown input of an op": (
         "pipeline.output(y=ops.Similarity()(x, c=x))  # G02",
-        "has no input 'c'.*use one of b",
+        "has no input 'c'.*use b",
     ),
     "an unknown output of a model": (
         'pipeline.output(y=ops.Softmax()(dense(x)["z"]))  # G02',
-        r"reads 'z' of node 'dense' \(Model\), which has no such output.*use one of y",
+        r"reads 'z' of node 'dense' \(Model\), which has no such output.*use y",
     ),
     "an unknown output of a model as an output": (
         'pipeline.output(low=Model("weights/heads.onnx")(x)["lo"])  # G02',
@@ -204,6 +204,11 @@ BAD: dict[str, tuple[str, str]] = {
         'b = ops.Similarity()(x, Edge(pipeline, 3), name="b")  # G04\nc = ops.Softmax()(b, name="c")\n'
         "pipeline.output(a=a, c=c)",
         "a cycle: 'a' -> 'a'.*a cycle: 'b' -> 'c' -> 'b'",
+    ),
+    "a missing input beside a constant": (
+        'c = pipeline.constant("c", np.ones(8, np.float32))\n'
+        "pipeline.output(y=ops.Similarity()(c), z=ops.Softmax()(x))  # G03",
+        "no edge for input 'b'",
     ),
     # specs
     "bytes where pixels belong": (

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from tiny_ops import Above, Picky, Resized, Same, Scale
 
 from ge_engine import Model
 from ge_engine.builder import GraphBuilder
-from ops import Array, Edge, Graded, Op, SpecError, TensorSpec
+from ops import Array, TensorSpec
 from pipeline import Pipeline
+
+__all__ = ["Above", "Picky", "Resized", "Same", "Scale"]
 
 VECTOR = TensorSpec("float32", (8,))
 
@@ -55,60 +57,6 @@ def mixing_model(folder: Path, name: str = "mixing") -> Path:
     values = [type(x)(name) for name in (quantized, scale, zero)]
     g.output("y", g.op("DequantizeLinear", *values), VECTOR)
     return _write(g, folder / f"{name}.onnx")
-
-
-@dataclass(frozen=True)
-class Scale(Op[Edge]):
-    """A user's own op: y = x * factor, written in place where it is told to."""
-
-    factor: float = 1.0
-
-    def infer(self, x: TensorSpec) -> TensorSpec:
-        if x.dtype != "float32":
-            raise SpecError(f"{x}: not float32", fix="cast it", input="x")
-        return x
-
-    def run(self, x: Array, out: Array | None = None) -> Array:
-        return np.multiply(x, np.float32(self.factor), out=out)
-
-
-@dataclass(frozen=True)
-class Picky(Op[Edge]):
-    """A user's own op that does not take every sample."""
-
-    def infer(self, x: TensorSpec) -> TensorSpec:
-        return x
-
-    def run(self, x: Array) -> Array:
-        if x.min() < -100:
-            raise ValueError("too small")
-        return x + 1
-
-
-@dataclass(frozen=True)
-class Same(Op[Edge]):
-    """A user's own op that hands on what it is given."""
-
-    def infer(self, x: TensorSpec) -> TensorSpec:
-        return x
-
-    def run(self, x: Array) -> Array:
-        return x
-
-
-@dataclass(frozen=True)
-class Resized(Op[Edge]):
-    """A user's own op that emits sizes: the picture cut to the largest of them that fits."""
-
-    sizes: tuple[tuple[int, int], ...]
-
-    def infer(self, image: TensorSpec) -> TensorSpec:
-        heights, widths = zip(*self.sizes)
-        return TensorSpec("uint8", (Graded("H", heights), Graded("W", widths), 3))
-
-    def run(self, image: Array) -> Array:
-        height, width = next(size for size in self.sizes if size[0] <= image.shape[0] and size[1] <= image.shape[1])
-        return np.ascontiguousarray(image[:height, :width])
 
 
 def vector_pipeline(folder: Path) -> Pipeline:

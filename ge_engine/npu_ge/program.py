@@ -1,0 +1,79 @@
+"""Program: the graph of a model, run on arrays where they lie, its answers in memory that is used again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ops import Array, DeviceError
+
+from .. import runtime
+from .ports import Ports
+from .room import Room
+from .setup import Setup
+
+Arrays = Mapping[str, Array]
+
+
+def open_model(path: Path, threads: int) -> Any:
+    """A session, and thereby what the model's file says of its inputs and outputs.
+
+    Errors: DeviceError when the runtime cannot load it.
+    """
+    try:
+        return runtime.session(path, threads)
+    except Exception as error:  # ONNX Runtime has no family of exceptions
+        raise DeviceError(f"{path}: {runtime.first_line(error)}", fix="look at the runtime's text") from error
+
+
+class Program:
+    """A loaded model. One run at a time; the outputs of a run are good until the next."""
+
+    def __init__(self, session: Any, setup: Setup) -> None:
+        self.setup = setup
+        self.ports = Ports.of_session(session)
+        self._session = session
+        self._room = Room()
+
+    def run(self, inputs: Arrays) -> dict[str, Array]:
+        """The outputs, by name.
+
+        Errors: SpecError for shapes that are no gear, or that the outputs' sizes do not fit; DeviceError.
+        """
+        shapes = [inputs[port.name].shape for port in self.ports.inputs]
+        if not self.setup.known.row_by_row:
+            return self._run(inputs, self._outputs(shapes))
+        outputs = self._outputs(shapes)
+        for row in range(shapes[0][0]):
+            part = slice(row, row + 1)
+            self._run(_part(inputs, part), _part(outputs, part))
+        return outputs
+
+    def _outputs(self, shapes: Sequence[tuple[int, ...]]) -> dict[str, Array]:
+        sizes = self.setup.output_shapes(shapes)
+        return {
+            port.name: self._room.of(port.name, port.dtype, shape) for port, shape in zip(self.ports.outputs, sizes)
+        }
+
+    def _run(self, inputs: Arrays, outputs: dict[str, Array]) -> dict[str, Array]:
+        binding = self._session.io_binding()
+        for name, array in inputs.items():
+            binding.bind_input(name, "cpu", 0, array.dtype, array.shape, _address(array))
+        for name, array in outputs.items():
+            binding.bind_output(name, "cpu", 0, array.dtype, array.shape, _address(array))
+        try:
+            self._session.run_with_iobinding(binding)
+        except Exception as error:  # ONNX Runtime has no family of exceptions
+            raise DeviceError(runtime.first_line(error), fix="look at the runtime's text") from error
+        return outputs
+
+
+def _part(arrays: Arrays, rows: slice) -> dict[str, Array]:
+    return {name: array[rows] for name, array in arrays.items()}
+
+
+def _address(array: Array) -> int:
+    assert array.flags.c_contiguous
+    address: int = array.__array_interface__["data"][0]
+    return address
