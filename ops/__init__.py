@@ -15,6 +15,7 @@ from .errors import (
     ModelError,
     OpError,
     SampleError,
+    ServerError,
     SpecError,
     ValidationError,
 )
@@ -62,6 +63,7 @@ __all__ = [
     "Pad",
     "Resize",
     "SampleError",
+    "ServerError",
     "Similarity",
     "Softmax",
     "SpecError",

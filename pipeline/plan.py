@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ge_engine.build import BuiltStage, StageGraph, build
 from ge_engine.devices import Device
@@ -64,6 +66,15 @@ class Plan:
         Errors: DeviceError; there is never a fallback to another device.
         """
         return Session(self, device)
+
+    def export(self, directory: str | os.PathLike[str], **options: Any) -> tuple[str, ...]:
+        """Write this plan into a Triton model repository; see pipeline.triton.repository.export.
+
+        Errors: ExportError.
+        """
+        from .triton.repository import export  # a Plan knows nothing of Triton until it is asked
+
+        return export(self, directory, **options)
 
     def __str__(self) -> str:
         return explain(self)

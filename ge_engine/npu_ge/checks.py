@@ -78,7 +78,7 @@ def _shapes(known: Known) -> Iterator[Finding]:
                 "V12", f"output '{port.name}' has the dims {list(port.dims)}, max_batch_size is above 0", "use 0"
             )
     first = config.inputs[0].dims[0] if config.inputs and config.inputs[0].dims else -1
-    for port, own in zip(config.outputs, model.outputs):
+    for port, own in zip(config.outputs, (port for port in model.outputs if port.dims)):
         if mode in FIXED_BATCH and port.dims[:1] != (first,):
             yield _first_dim(port, first)
         elif mode in ANY_BATCH and own.dims[:1] != (-1,):

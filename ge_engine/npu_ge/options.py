@@ -71,14 +71,14 @@ class _Reader:
         ids = self._text("device_ids", "0").split(",")
         devices = tuple(self._whole("device_ids", item, "V07") for item in ids)
         blocks = self._whole("instance_exec_blocks", self._text("instance_exec_blocks", "1"), "V06")
-        streams = self._text("device_exec_blocks", str(-(-self.instances * blocks // len(devices))))
+        streams = self._whole("device_exec_blocks", self._text("device_exec_blocks", "-1"), "V07")
         static = self._static_model()
         self._no_effect()
         self._debugging()
         return Options(
             self.instances,
             devices,
-            self._whole("device_exec_blocks", streams, "V07"),
+            -(-self.instances * blocks // len(devices)) if streams == -1 else streams,
             blocks,
             static,
             self._levels(),
@@ -112,16 +112,14 @@ class _Reader:
                 level, _, option = key.partition(".")
                 if f"{level}." in LEVELS:
                     levels[level][option] = value
-        levels["ge"] = self._environment()
-        if not self.environment.get("GE_NPU_CONFIG"):
-            levels["ge"] = {key: value for key, value in self.backend_config.items() if key.startswith("ge.")}
+        told = {key: value for key, value in self.backend_config.items() if key.startswith("ge.")}
+        levels["ge"] = self._environment() if self.environment.get("GE_NPU_CONFIG") else told
         return levels
 
     def _environment(self) -> dict[str, str]:
         """GE_NPU_CONFIG, a JSON object, takes the place of every ge.* of the command line."""
-        text = self.environment.get("GE_NPU_CONFIG", "")
         try:
-            values = json.loads(text) if text else {}
+            values = json.loads(self.environment["GE_NPU_CONFIG"])
         except ValueError:
             values = None
         if not isinstance(values, dict):

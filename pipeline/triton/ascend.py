@@ -96,7 +96,8 @@ def _instances(config: Any) -> int:
 
 def _batch_bytes(config: Any) -> int:
     sizes = [_tensor_bytes(tensor) for tensor in (*config.input, *config.output)]
-    return max(1, config.max_batch_size) * sum(sizes)
+    rows: int = max(1, config.max_batch_size)
+    return rows * sum(sizes)
 
 
 def _tensor_bytes(tensor: Any) -> int:

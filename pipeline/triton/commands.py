@@ -9,9 +9,11 @@ from typing import Annotated, Optional
 import typer
 from rich.text import Text
 
-from ..cli import Debug, _errors, app, err, out
-from ..load import WrongUse
+from ..cli import Debug, DeploymentFile, GearsText, Streams, Target, _compile, _errors, _settings, app, err, out
+from ..load import WrongUse, load
 from ..near import near
+from ..parse import sample_from
+from ..trouble import print_findings
 from .ports import USUAL, usual_ports
 from .schema import DEFAULT_TARGET, TARGETS
 
@@ -71,6 +73,92 @@ def serve(
             say=_say,
         )
         serve_until_stopped(server, _say, lambda text: out.print(Text(text), soft_wrap=True))
+
+
+@app.command()
+def export(
+    target: Target,
+    directory: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The model repository.")],
+    gears: GearsText = None,
+    streams: Streams = None,
+    deployment: DeploymentFile = None,
+    version: Annotated[Optional[int], typer.Option("--version", help="The next free one by default.")] = None,
+    point: Annotated[
+        bool, typer.Option("--point/--no-point", help="Point the ensemble at the new version, or leave it.")
+    ] = True,
+    allow_breaking: Annotated[
+        bool, typer.Option("--allow-breaking", help="Even if clients of the old version would break.")
+    ] = False,
+    environment: Annotated[
+        str, typer.Option("--environment", metavar="PATH", help="A packed Python environment for the host stages.")
+    ] = "",
+    bundle: Annotated[
+        str, typer.Option("--bundle", metavar="PLATFORM", help="Add the wheels for it, as linux-aarch64-cp310.")
+    ] = "",
+    inputs: Annotated[
+        Optional[list[str]],
+        typer.Option("-i", "--input", metavar="NAME=VALUE", help="A golden sample's value, or @FILE."),
+    ] = None,
+    activate: Annotated[
+        Optional[int], typer.Option("--activate", metavar="VERSION", help="Only point the ensemble at this version.")
+    ] = None,
+    debug: Debug = False,
+) -> None:  # fmt: skip
+    """Write a pipeline into a Triton model repository, with golden requests."""
+    from . import repository
+
+    with _errors(debug):
+        settings = _settings(deployment, gears, streams)
+        graph = load(target).validate(settings)
+        if activate is not None:
+            name = settings.name_prefix + graph.name
+            repository.activate(directory, name, activate, settings.target)
+            out.print(Text(f"{directory / name} is version {activate}"), soft_wrap=True)
+            return
+        samples = [sample_from(inputs, graph.inputs)] if inputs else None
+        names = repository.export(
+            _compile(graph, settings), directory, version=version, activate=point, allow_breaking=allow_breaking,
+            environment=environment, bundle=bundle, samples=samples,
+        )  # fmt: skip
+        for name in names:
+            out.print(Text(str(directory / name)), soft_wrap=True)
+        if not (environment or bundle):
+            out.print(Text(f"the server's Python needs: pip install {' '.join(repository.NEEDS)}"), soft_wrap=True)
+
+
+@app.command()
+def verify(
+    repository: Repository,
+    target: TargetRelease = DEFAULT_TARGET,
+    url: Annotated[
+        Optional[str], typer.Option("--url", metavar="HOST:PORT", help="A server that runs already.")
+    ] = None,
+    debug: Debug = False,
+) -> None:  # fmt: skip
+    """Lint a repository, serve it, and hold its answers against its golden requests. It runs the repository's code."""
+    from . import verify as verifying
+
+    with _errors(debug):
+        _check_serve(repository, target, None)
+        if url is None:
+            _say("verify runs the code that is in the repository, with your rights")
+            verdict = verifying.verify(repository, target, _say)
+        else:
+            verdict = verifying.verify_url(repository, url)
+        if verdict.findings:
+            print_findings(verdict.findings, str(repository), out)
+        for model, state in verdict.models.items():
+            out.print(Text(f"{'ok' if state == 'READY' else 'NO'}  {model}: {state}"), soft_wrap=True)
+        for model, rows in verdict.rows.items():
+            for row in rows:
+                mark = "ok" if row.ok else "NO"
+                words = f"{mark}  {model}, request {row.request}, {row.asked}: {row.output}: {row.how}"
+                out.print(Text(words), soft_wrap=True)
+        right = sum(row.ok for rows in verdict.rows.values() for row in rows)
+        count = sum(len(rows) for rows in verdict.rows.values())
+        out.print(Text(f"{'verified' if verdict.ok else 'NOT verified'}: {right} of {count} answers right"))
+        if not verdict.ok:
+            raise typer.Exit(1)
 
 
 def _check_serve(repository: Path, target: str, print_for: str | None) -> None:

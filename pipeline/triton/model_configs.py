@@ -130,7 +130,7 @@ def _gears(model: Composing, ensemble: Ensemble, plan: Plan) -> dict[str, str]:
     elif ensemble.max_batch_size:
         if ensemble.max_batch_size > MOST_GEARS:
             raise ExportError(
-                f"stage '{model.stage.name}': a batcher forms any of the sizes 1 to {ensemble.max_batch_size}, each needs "
+                f"stage '{model.stage.name}': a batcher forms any size up to {ensemble.max_batch_size}, so each needs "
                 f"a gear, and each of the {ensemble.max_batch_size} gears is compiled for each stream",
                 fix=f"export with max_batch_size={MOST_GEARS} or less",
             )

@@ -7,12 +7,14 @@ Everything is written beside the repository and renamed into it, so that a polli
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +24,17 @@ from ge_engine.single_file import any_size_graph, read_graph, write_single_file
 from ops import ExportError, Graded
 
 from ..plan import Plan
+from . import verify_client
+from .bundle import NEEDS, unpack_wheels
 from .config import parse, to_text
 from .differences import differences
 from .ensemble import Composing, Ensemble, ensemble_of
+from .golden import golden_requests
 from .host_folder import write_host_folder
 from .model_configs import device_config, ensemble_config, host_config
 from .sizes import size_expression, sizes_of
+
+__all__ = ["NEEDS", "activate", "export", "versions"]
 
 CONFIG = "config.pbtxt"
 PLACEHOLDER = "ensemble"  # keeps the version folder of an ensemble, which git and object stores would drop
@@ -41,10 +48,14 @@ def export(
     activate: bool = True,
     allow_breaking: bool = False,
     environment: str = "",
+    bundle: str = "",
+    samples: Sequence[Mapping[str, Any]] | None = None,
 ) -> tuple[str, ...]:
     """Write a plan into a model repository, made or extended; the names of the models that are new or re-pointed.
 
-    version: the next free one by default. activate: point the ensemble at it.
+    version: the next free one by default. activate: point the ensemble at it. environment: a packed Python environment
+    for the host stages. bundle: put the wheels for this platform ("linux-aarch64-cp310") into them. samples: of the
+    golden requests; made up by default.
     Errors: ExportError for a plan that no repository can express, a version that is there already, or one that would
     break clients (other names, dtypes or dims) unless allow_breaking.
     """
@@ -63,7 +74,10 @@ def export(
     with _beside(root) as workshop:
         for model in ensemble.models:
             _write_model(model, names[model.stage.name], ensemble, plan, workshop, environment)
+            if bundle and not model.stage.on_device:
+                unpack_wheels(bundle, workshop / names[model.stage.name] / "1" / "site")
         _write_ensemble(ensemble_config(ensemble, pinned, names, plan.deployment), workshop / pinned)
+        _write_golden(replace(ensemble, name=pinned), plan, samples, workshop / pinned / "1")
         for name in (*names.values(), pinned):
             os.rename(workshop / name, root / name)
         if activate:
@@ -132,6 +146,13 @@ def _write_ensemble(config: Any, folder: Path) -> None:
     (folder / "1").mkdir(parents=True)
     (folder / "1" / PLACEHOLDER).write_text("An ensemble has no files of its own.\n", encoding="utf-8")
     (folder / CONFIG).write_text(to_text(config), encoding="utf-8")
+
+
+def _write_golden(ensemble: Ensemble, plan: Plan, samples: Sequence[Mapping[str, Any]] | None, folder: Path) -> None:
+    """Golden requests, and the script that sends them from any machine."""
+    text = json.dumps(golden_requests(plan, ensemble, samples), indent=1)
+    (folder / "golden.json").write_text(text + "\n", encoding="utf-8")
+    shutil.copyfile(verify_client.__file__, folder / "verify.py")
 
 
 def _write_model(model: Composing, name: str, ensemble: Ensemble, plan: Plan, workshop: Path, environment: str) -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO
 
 from ops.errors import ServerError
 
@@ -18,8 +16,9 @@ from .backend_directory import STAND_IN, BackendDirectory, backend_directory
 from .find_server import Installation, find_server
 from .lock import loading
 from .ports import Ports, free_ports
-from .processes import Stub, end_session, remove
+from .processes import Stub
 from .rest import Rest
+from .running import Running
 from .schema import DEFAULT_TARGET, TARGETS
 from .server_log import reasons
 from .stub_environment import StubEnvironment, stub_environment
@@ -29,7 +28,7 @@ CONTROLS = ("none", "poll", "explicit")
 _PORT_TAKEN = "already in use"
 _ATTEMPTS = 5  # to find three ports that nobody takes before the server does
 _PACE_S = 0.05  # between two questions whether it is ready; its end wakes at once
-_EXIT_S = 40  # the server itself gives requests and models 30 s
+_NOT_KEPT = ("backends", "lib")  # of the folder of a server
 
 
 class Server:
@@ -77,6 +76,7 @@ class Server:
         self.stand_in = stand_in
         self.start_timeout_s = start_timeout_s
         self.say = say
+        self._process: Running | None = None
         self._watch: Watch | None = None
 
     def __enter__(self) -> Server:
@@ -94,7 +94,7 @@ class Server:
         try:
             self._start(server, environment, backends)
         except BaseException:
-            self._clear()
+            self.stop()
             raise
         return self
 
@@ -105,12 +105,16 @@ class Server:
 
     @property
     def pid(self) -> int:
-        return self._process.pid
+        return self._running.pid
+
+    @property
+    def _running(self) -> Running:
+        assert self._process is not None, "the server was not started"
+        return self._process
 
     def wait(self) -> None:
         """Until the server ends. Errors: ServerError when it does so by itself."""
-        code = self._process.wait()
-        raise self._failed(f"the server ended by itself ({_ending(code)})")
+        raise self._failed(f"the server ended by itself ({self._running.ended()})")
 
     def load(self, model: str) -> None:
         """Load a model (with control="explicit"), while no other server of this machine does.
@@ -122,20 +126,23 @@ class Server:
 
     def stop(self) -> None:
         """End the server, what it has started, and its shared memory. The log stays."""
-        if self._watch is not None:
-            self._watch.stop()
-        self._end()
-        if self._watch is not None:
-            self._watch.join()
-        self._clear()
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            watch.stop()
+        if self._process is not None:
+            self._process.end(watch.regions if watch is not None else set())
+        if watch is not None:
+            watch.join()
+        for name in _NOT_KEPT:
+            shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def _start(self, server: Installation, environment: StubEnvironment, backends: BackendDirectory) -> None:
-        variables = self._variables(server, environment)
+        variables = environment.variables(self.folder / "lib", server.libraries)
         for attempt in range(1, _ATTEMPTS + 1):
             ports = free_ports(self.wanted, self.address)
             command = [str(server.program), *self._arguments(ports, backends)]
-            with loading(self.say), self.log.open("wb") as log:
-                self._launch(command, variables, log)
+            with loading(self.say):
+                self._process = Running(command, variables, self.folder, self.log)
                 if self._comes_up(ports):
                     break
             if attempt == _ATTEMPTS or self.wanted == ports:
@@ -144,19 +151,6 @@ class Server:
         self._check_release()
         self._watch = Watch(self.pid, self._serving, self._reload, self.say)
         self._watch.start()
-
-    def _launch(self, command: list[str], variables: Mapping[str, str], log: IO[bytes]) -> None:
-        # A session of its own: Ctrl-C is for this process, which then stops the server; and what the server starts
-        # can be told from all else, even when the server is gone. Relative paths of a backend end in that folder.
-        self._process = subprocess.Popen(
-            command,
-            cwd=self.folder,
-            env=variables,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
 
     def _comes_up(self, ports: Ports) -> bool:
         """Whether the server becomes ready; False when another process took one of its ports."""
@@ -167,27 +161,21 @@ class Server:
         try:
             self._await_ready()
         except ServerError:
-            self._end()
-            if _PORT_TAKEN in self._text():
-                return False
-            raise
-        except BaseException:
-            self._end()
-            raise
+            if _PORT_TAKEN not in self._text():
+                raise
+            self._running.end()
+            return False
         return True
 
     def _await_ready(self) -> None:
         deadline = time.monotonic() + self.start_timeout_s
-        while True:
-            try:
-                code = self._process.wait(_PACE_S)
-            except subprocess.TimeoutExpired:
-                if self.rest.ready():
-                    return
-                if time.monotonic() > deadline:
-                    raise self._failed(f"the server was not ready within {self.start_timeout_s:g} s") from None
-            else:
-                raise self._failed(f"the server did not start ({_ending(code)})")
+        while time.monotonic() < deadline:
+            ended = self._running.ended(_PACE_S)
+            if ended:
+                raise self._failed(f"the server did not start ({ended})")
+            if self.rest.ready():
+                return
+        raise self._failed(f"the server was not ready within {self.start_timeout_s:g} s")
 
     def _arguments(self, ports: Ports, backends: BackendDirectory) -> list[str]:
         control = {
@@ -205,20 +193,6 @@ class Server:
             *(f"--backend-config={setting}" for setting in self.backend_config),
             *self.options,
         ]
-
-    def _variables(self, server: Installation, environment: StubEnvironment) -> dict[str, str]:
-        """The stubs take their Python from PATH, and its library from the loader's path: that library, no other."""
-        libraries = self.folder / "lib"
-        libraries.mkdir()
-        (libraries / environment.library.name).symlink_to(environment.library)
-        before = os.environ.get("LD_LIBRARY_PATH")
-        paths = [str(libraries), *map(str, server.libraries), *([before] if before else [])]
-        mine = {name: value for name, value in os.environ.items() if name not in ("PYTHONHOME", "PYTHONPATH")}
-        return {
-            **mine,
-            "PATH": os.pathsep.join([str(environment.bin), os.environ.get("PATH", os.defpath)]),
-            "LD_LIBRARY_PATH": os.pathsep.join(paths),
-        }
 
     def _check_release(self) -> None:
         version = self.rest.version()
@@ -246,20 +220,6 @@ class Server:
             how = f"it could not be loaded again: {error}"
         self.say(f"{dead.model} answers no more; {how}")
 
-    def _end(self) -> None:
-        seen = self._watch.regions if self._watch is not None else set()
-        self._process.terminate()
-        try:
-            self._process.wait(_EXIT_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        remove(seen | end_session(self._process.pid))
-
-    def _clear(self) -> None:
-        for name in ("backends", "lib"):
-            shutil.rmtree(self.folder / name, ignore_errors=True)
-
     def _text(self) -> str:
         return self.log.read_text(encoding="utf-8", errors="replace")
 
@@ -267,7 +227,3 @@ class Server:
         found = reasons(self._text()) or self._text().splitlines()[-5:]
         lines = "\n  ".join(line for reason in found for line in reason.splitlines())
         return ServerError(f"{what}:\n  {lines}", fix=f"the whole log is {self.log}")
-
-
-def _ending(code: int) -> str:
-    return f"signal {-code}" if code < 0 else f"exit code {code}"

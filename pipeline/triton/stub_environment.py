@@ -13,7 +13,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,21 @@ class StubEnvironment:
     @property
     def bin(self) -> Path:
         return self.prefix / "bin"
+
+    def variables(self, folder: Path, libraries: Sequence[Path]) -> dict[str, str]:
+        """The environment variables of a server whose stubs use this environment.
+
+        folder: new; for the one library that the loader has to find. libraries: the server's own.
+        """
+        folder.mkdir()
+        (folder / self.library.name).symlink_to(self.library)  # its own folder may hold others that do harm
+        before = os.environ.get("LD_LIBRARY_PATH")
+        kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONHOME", "PYTHONPATH")}
+        return {
+            **kept,
+            "PATH": os.pathsep.join([str(self.bin), os.environ.get("PATH", os.defpath)]),
+            "LD_LIBRARY_PATH": os.pathsep.join([*map(str, (folder, *libraries)), *([before] if before else [])]),
+        }
 
 
 def stub_environment(

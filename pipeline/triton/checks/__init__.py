@@ -1,0 +1,1 @@
+"""The checks of a repository, a family of rules a file."""

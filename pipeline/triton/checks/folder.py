@@ -1,0 +1,83 @@
+"""What lies in a model's folder: M20-M22, L12, L13, L17, L20, L22."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from ..folder import link_out, version_of
+from ..model import Model
+from ..problem import Place, Problem
+
+_INT64 = range(-(2**63), 2**63)
+_GIT = "git and object stores drop an empty folder, so put a file into it"
+
+
+def check_folder(model: Model) -> Iterator[Problem]:
+    """Versions, files and links of one model."""
+    folder = model.folder
+    if folder.name.startswith("."):
+        message = f"the server polls '{folder.name}' as a model, too"
+        fix = "write beside the repository, then rename into it"
+        yield Problem("L12", Place(folder.path), message, fix, "fails")
+    list(folder.files)  # walks, which finds the links
+    for path in folder.links_out:
+        if os.path.basename(path) != "config.pbtxt":
+            yield link_out(path)
+    for name in folder.folders:
+        yield from _version_name(model, name)
+    if model.config is None:
+        return
+    if not model.versions:
+        message = f"at least one version must be available under the version policy of model '{model.name}'"
+        yield Problem("M20", _version_place(model), message, _version_fix(model))
+    if model.backend == "python":
+        yield from _python_file(model)
+
+
+def _version_name(model: Model, name: str) -> Iterator[Problem]:
+    place, number = Place(os.path.join(model.folder.path, name)), version_of(name)
+    if number is not None and number not in _INT64:
+        message = f"version '{name}' does not fit int64: polling it ends the whole server"
+        yield Problem("M21", place, message, "remove the folder, or name it 1")
+    elif number is not None and name != str(number):
+        message = f"'{name}' counts as version {number}, and its files are looked for in {number}/"
+        yield Problem("L13", place, message, f"name it {number}, or a word without a digit in front", "fails")
+    elif number is not None and number < 0:
+        message = f"version {number}: what a backend does with a negative version is not tried by anybody"
+        yield Problem("L13", place, message, "name it 1", "fails")
+    elif name.isdecimal() and name != "0":
+        message = f"'{name}' is ignored: a version does not begin with 0"
+        yield Problem("L13", place, message, f"name it {int(name) if len(name) < 4000 else 1}")
+    elif name in ("warmup", "initial_state") and any(
+        file.startswith(f"{name}{os.sep}") and file.endswith((".onnx", "model.py")) for file in model.folder.files
+    ):
+        yield Problem("M22", place, f"'{name}' is never a version", "put the model into 1/", "advice")
+
+
+def _version_place(model: Model) -> Place:
+    return model.at("version_policy") if model.config.HasField("version_policy") else Place(model.folder.path)
+
+
+def _version_fix(model: Model) -> str:
+    present = sorted(model.folder.versions)
+    if not present:
+        return f"make the folder 1/ ({_GIT})"
+    return f"let version_policy name one of {', '.join(map(str, present))}"
+
+
+def _python_file(model: Model) -> Iterator[Problem]:
+    for version in model.versions:
+        name = model.folder.versions[version]
+        if not model.folder.has(name, model.file_name):
+            message = f"{name}/{model.file_name} is not there: loading does not return"
+            fix = f"put {model.file_name} into {name}/"
+            yield Problem("L17", Place(os.path.join(model.folder.path, name)), message, fix, "refused")
+
+
+def check_text(model: Model, text: str) -> Iterator[Problem]:
+    """L22: text that other programs can read, too."""
+    if "\ufffd" in text:
+        line = text[: text.index("\ufffd")].count("\n") + 1
+        message = "config.pbtxt is not UTF-8: the server takes the bytes as they are, and hands them to the model"
+        yield Problem("L22", Place(model.folder.config_path, line), message, "save the file as UTF-8")

@@ -1,0 +1,125 @@
+"""Golden requests: samples and the in-process answers to them, to hold a server against."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import cv2
+import numpy as np
+
+from ops import Array, DecodeImage, ExportError, GepipeError
+from ops.spec_json import array_to_json
+
+from ..graph import Graph, GraphInput
+from ..plan import Plan
+from .ensemble import Ensemble, Tensor
+
+FORMAT = 1
+TOLERANCE = 1e-4  # relative, on a machine of another make
+TEXT = "一只猫坐在窗前。A cat sits by the window."
+Sample = Mapping[str, Any]
+
+
+def golden_requests(plan: Plan, ensemble: Ensemble, samples: Sequence[Sample] | None = None) -> dict[str, Any]:
+    """The document that an export carries: each sample alone, and all in one batch where the server batches.
+
+    samples: the user's own; made up by default, from the inputs' specs.
+    Errors: ExportError when the pipeline itself cannot answer one.
+    """
+    rows = ensemble.rows or 1
+    chosen = list(samples) if samples is not None else [_made_up(plan.graph, seed) for seed in range(2 * rows)]
+    chosen = (chosen * rows)[: max(rows, len(chosen) - len(chosen) % rows)]
+    batches = [chosen[i : i + rows] for i in range(0, len(chosen), rows)]
+    if 1 < len(chosen) <= ensemble.max_batch_size:
+        batches.append(chosen)
+    with plan.session() as session:
+        requests = []
+        for batch in batches:
+            answers = session.run_batch(batch)
+            for answer in answers:
+                if isinstance(answer, GepipeError):
+                    raise ExportError("a golden sample fails", fix="give samples that the pipeline answers") from answer
+            requests.append(_request(ensemble, batch, answers))
+    return {
+        "format": FORMAT,
+        "model": ensemble.name,
+        "machine": machine(),
+        "versions": {name: version(name) for name in ("numpy", "onnxruntime")} | {"cv2": cv2.__version__},
+        "precision": str(plan.deployment.precision),
+        "tolerance": TOLERANCE,
+        "requests": requests,
+    }
+
+
+def machine() -> str:
+    """What two machines have in common that give the same bytes: architecture and processor."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            words = [line.partition(":")[2].strip() for line in file if line.startswith(("model name", "CPU part"))]
+    except OSError:
+        words = [platform.processor()]
+    return " ".join([platform.machine(), *words[:1]])
+
+
+def _request(ensemble: Ensemble, batch: Sequence[Sample], answers: Sequence[Any]) -> dict[str, Any]:
+    inputs = {t.name: array_to_json(_stack(t, [sample[t.name] for sample in batch], ensemble)) for t in ensemble.inputs}
+    outputs = {}
+    counts = {tensor.count: tensor.name for tensor in ensemble.outputs if tensor.count}
+    for tensor in ensemble.outputs:
+        name = counts.get(tensor.key, tensor.name)  # a count is the length of a value that it counts
+        values = [answer[name] for answer in answers]
+        if tensor.key.startswith("#"):
+            values = [np.array([len(value)], np.int32) for value in values]
+        outputs[tensor.name] = array_to_json(_stack(tensor, values, ensemble))
+    return {"inputs": inputs, "outputs": outputs}
+
+
+def _stack(tensor: Tensor, values: Sequence[Any], ensemble: Ensemble) -> Array:
+    """Values as they cross the wire: the batch first, counted rows padded with zeros."""
+    if not tensor.spec.shape:
+        data = [value.encode() if isinstance(value, str) else bytes(value) for value in values]
+        array = np.empty(len(data), object)
+        array[:] = data
+        return array.reshape(-1, 1) if ensemble.max_batch_size else array
+    if not tensor.count:
+        return np.stack(values)
+    shape = tensor.spec.max_shape
+    assert shape is not None
+    padded = np.zeros((len(values), *shape), tensor.spec.numpy)
+    for row, value in zip(padded, values):
+        row[: len(value)] = value
+    return padded
+
+
+def _made_up(graph: Graph, seed: int) -> dict[str, Any]:
+    return {value.name: _value(value, graph, np.random.default_rng(seed)) for value in graph.inputs}
+
+
+def _value(value: GraphInput, graph: Graph, random: np.random.Generator) -> Any:
+    if not value.spec.shape:
+        decoded = any(isinstance(step.op, DecodeImage) for step in graph.consumers()[value.name])
+        return _picture(random) if decoded else TEXT[: int(random.integers(4, len(TEXT)))]
+    sizes = [dim if isinstance(dim, int) else 64 for dim in spec_shape(value)]
+    if value.spec.dtype.startswith("float"):
+        return random.normal(size=sizes).astype(value.spec.numpy)
+    return random.integers(0, 2, sizes).astype(value.spec.numpy)
+
+
+def spec_shape(value: GraphInput) -> tuple[Any, ...]:
+    """The dims of an input, the first size of those that are graded."""
+    return value.spec.max_shape or value.spec.shape
+
+
+def _picture(random: np.random.Generator) -> bytes:
+    """A PNG of smooth colours with a few shapes on it."""
+    height, width = (int(size) for size in random.integers(90, 200, 2))
+    small = random.integers(0, 256, (4, 5, 3), dtype=np.uint8)
+    picture = cv2.resize(small, (width, height), interpolation=cv2.INTER_CUBIC)
+    for _ in range(4):
+        x, y, size = (int(random.integers(0, limit)) for limit in (width, height, 40))
+        colour = tuple(int(part) for part in random.integers(0, 256, 3))
+        cv2.rectangle(picture, (x, y), (x + size, y + size), colour, -1)
+    return bytes(cv2.imencode(".png", picture)[1])

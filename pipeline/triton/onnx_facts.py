@@ -1,0 +1,89 @@
+"""What the server's side would read from an ONNX file: inputs, outputs, opset, operators. No weights are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Union
+
+import onnx
+from onnx import TensorProto
+
+from ge_engine.skeleton import read_skeleton
+
+from .tensor import Tensor
+
+_TYPES: dict[int, str] = {
+    TensorProto.FLOAT: "TYPE_FP32", TensorProto.FLOAT16: "TYPE_FP16", TensorProto.DOUBLE: "TYPE_FP64",
+    TensorProto.BFLOAT16: "TYPE_BF16", TensorProto.BOOL: "TYPE_BOOL", TensorProto.STRING: "TYPE_STRING",
+    TensorProto.INT8: "TYPE_INT8", TensorProto.INT16: "TYPE_INT16", TensorProto.INT32: "TYPE_INT32",
+    TensorProto.INT64: "TYPE_INT64", TensorProto.UINT8: "TYPE_UINT8", TensorProto.UINT16: "TYPE_UINT16",
+    TensorProto.UINT32: "TYPE_UINT32", TensorProto.UINT64: "TYPE_UINT64",
+}  # fmt: skip
+
+Dim = Union[int, str]
+
+
+@dataclass(frozen=True)
+class OnnxTensor:
+    """An input or output of an ONNX file; a variable dim is its name, "" without one."""
+
+    name: str
+    data_type: str
+    dims: tuple[Dim, ...] | None  # None: the file does not say
+
+    def tensor(self, batched: bool) -> Tensor:
+        """As a config would list it: the first axis is the batch where the model is batched."""
+        dims = tuple(dim if isinstance(dim, int) else -1 for dim in self.dims or ())
+        return Tensor(self.name, self.data_type, dims[1:] if batched else dims)
+
+
+@dataclass(frozen=True)
+class OnnxFacts:
+    """An ONNX file without its weights."""
+
+    path: str
+    inputs: tuple[OnnxTensor, ...]
+    outputs: tuple[OnnxTensor, ...]
+    opset: int
+    ir: int
+    operators: frozenset[str]  # of ONNX's own domain
+    int64_operators: frozenset[str]  # those that calculate with an int64 input of the model
+
+    @property
+    def batched(self) -> bool:
+        """Whether the first axis of every input and output is variable."""
+        return all(tensor.dims and not isinstance(tensor.dims[0], int) for tensor in (*self.inputs, *self.outputs))
+
+
+def onnx_facts(path: str) -> OnnxFacts:
+    """The facts of a file. Errors: ModelError, as read_skeleton."""
+    return _facts(read_skeleton(path))
+
+
+@lru_cache(maxsize=256)
+def _facts(skeleton: Any) -> OnnxFacts:
+    model: onnx.ModelProto = skeleton.model
+    graph = model.graph
+    nodes = [node for node in graph.node if node.domain in ("", "ai.onnx")]
+    int64 = {value.name for value in graph.input if value.type.tensor_type.elem_type == TensorProto.INT64}
+    return OnnxFacts(
+        skeleton.path,
+        tuple(_tensor(value) for value in graph.input),
+        tuple(_tensor(value) for value in graph.output),
+        skeleton.opset,
+        model.ir_version,
+        frozenset(node.op_type for node in nodes),
+        frozenset(n.op_type for n in nodes if n.op_type in _ARITHMETIC and int64.intersection(n.input)),
+    )
+
+
+_ARITHMETIC = {"Add", "Sub", "Mul", "Div", "MatMul", "Pow", "ReduceSum", "CumSum"}
+
+
+def _tensor(value: onnx.ValueInfoProto) -> OnnxTensor:
+    kind = value.type.tensor_type
+    dims = None
+    if kind.HasField("shape"):
+        dims = tuple(dim.dim_value if dim.HasField("dim_value") else dim.dim_param for dim in kind.shape.dim)
+    return OnnxTensor(value.name, _TYPES.get(kind.elem_type, "TYPE_INVALID"), dims)
