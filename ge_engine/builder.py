@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from ops import Array, SpecError, TensorSpec
+from ops import Array, Counted, SpecError, TensorSpec
 
 BATCH = "batch"  # the symbolic name of the leading axis
 IR_VERSION = 8
@@ -109,6 +109,8 @@ def value_info(name: str, spec: TensorSpec) -> onnx.ValueInfoProto:
     """One tensor with its batch axis; named and graded dims stay names."""
     if spec.dtype == "bytes":
         raise SpecError(f"{name}: {spec}: bytes cannot enter a graph", fix="decode or tokenize them on the host")
-    dims = [dim if isinstance(dim, int) else dim.limit if hasattr(dim, "limit") else str(dim) for dim in spec.shape]
+    dims = [
+        dim if isinstance(dim, int) else dim.limit if isinstance(dim, Counted) else str(dim) for dim in spec.shape
+    ]
     element = helper.np_dtype_to_tensor_dtype(spec.numpy)
     return helper.make_tensor_value_info(name, element, [BATCH, *dims])

@@ -8,6 +8,7 @@ from ops import DeviceError
 
 from .buffer import Buffer
 from .devices.base import Device, Stream
+from .gears import pick
 from .stage import BuiltStage
 
 
@@ -25,7 +26,12 @@ class Engine:
         self.pads = device.pads or not stage.shared
         mixes = stage.mixing_node is not None
         sizes = bool(stage.gears.sizes)
-        self.rows = 1 if mixes or (sizes and self.pads) else largest if sizes else stage.gears.largest
+        if mixes or (sizes and self.pads):
+            self.rows = 1
+        elif sizes:
+            self.rows = largest
+        else:
+            self.rows = stage.gears.largest
         self.batches = tuple(batch for batch in stage.gears.batches if batch <= self.rows) or (1,)
         self.sizes = tuple({gear.dims: gear for gear in stage.gears}.values())
         self._program = device.load(stage, slots, self.rows)
@@ -43,7 +49,7 @@ class Engine:
         Errors: DeviceError naming the stage, the gear and the stream.
         """
         assert 1 <= n <= self.rows, (n, self.rows)
-        batch = next(size for size in self.batches if size >= n) if self.pads else n
+        batch = pick(self.batches, n) if self.pads else n
         gear = self.sizes[size].with_batch(batch)
         try:
             self._program.enqueue(slot, gear, stream)

@@ -115,8 +115,7 @@ class Gears:
         >>> Gears.of_batches((1, 2, 4, 8)).pick(3)
         4
         """
-        assert 1 <= n <= self.largest, (n, self.batches)
-        return next(batch for batch in self.batches if batch >= n)
+        return pick(self.batches, n)
 
     def split(self, n: int, cost_us: Mapping[int, float]) -> tuple[int, ...]:
         """How many of n samples to run in each step, at least total cost; a step runs in the gear that pick gives.
@@ -129,9 +128,16 @@ class Gears:
         return _split(self.batches, n, tuple(float(cost_us[batch]) for batch in self.batches)) if n else ()
 
 
+def pick(batches: Sequence[int], n: int) -> int:
+    """The first of these batch sizes, in ascending order, that holds n samples."""
+    assert 1 <= n <= batches[-1], (n, batches)
+    return next(batch for batch in batches if batch >= n)
+
+
 @lru_cache(maxsize=4096)
 def _split(batches: tuple[int, ...], n: int, costs: tuple[float, ...]) -> tuple[int, ...]:
-    step = [next(cost for batch, cost in zip(batches, costs) if batch >= rows) for rows in range(1, batches[-1] + 1)]
+    cost = dict(zip(batches, costs))
+    step = [cost[pick(batches, rows)] for rows in range(1, batches[-1] + 1)]
     best = [(0.0, 0, 0)]  # for each count: total cost, number of steps, rows of the last step
     for count in range(1, n + 1):
         options = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ops import Array, Asset, Edge, ModelError, Op, SpecError, TensorSpec
+from ops.near import near
 from ops.op import Sink
 
 from . import model_specs, runtime
@@ -99,11 +99,6 @@ class Model(Op[Outputs]):
         return model_specs.fixed_batch(self.skeleton)
 
     @property
-    def is_static(self) -> bool:
-        """Whether the file fixes every dim of every input, the batch too."""
-        return all(all(isinstance(d, int) for d in shape) for shape in model_specs.declared_inputs(self.skeleton))
-
-    @property
     def labels(self) -> tuple[str, ...]:
         """The names of its classes, from label_file or else the ONNX metadata; () where there are none."""
         if isinstance(self.label_file, Asset):
@@ -154,9 +149,7 @@ def arrange(names: Sequence[str], model: str, given: Sequence[Any], named: Mappi
     arranged = dict(zip(names, given))
     for name, value in named.items():
         if name not in names:
-            near = difflib.get_close_matches(name, names, n=1)
-            fix = f"did you mean {near[0]}?" if near else f"use one of {', '.join(names)}"
-            raise SpecError(f"{wants}, not {name!r}", fix=fix, input=name)
+            raise SpecError(f"{wants}, not {name!r}", fix=near(name, names), input=name)
         if name in arranged:
             raise SpecError(f"input {name!r} is given twice", fix="give it by position or by name", input=name)
         arranged[name] = value

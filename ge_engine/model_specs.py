@@ -20,11 +20,6 @@ _VARIES = "put a Resize, a Letterbox or another op that fixes the size before it
 _BATCHES = (2, 3)  # an output dim that differs between these follows the batch
 
 
-def declared_inputs(skeleton: Skeleton) -> tuple[tuple[int | str | None, ...], ...]:
-    """The declared whole shapes; () for an input of unknown rank."""
-    return tuple(shape_of(value) or () for value in skeleton.model.graph.input)
-
-
 def fixed_batch(skeleton: Skeleton) -> int | None:
     """The batch size that the inputs fix. Errors: SpecError when they do not agree."""
     sizes = {}

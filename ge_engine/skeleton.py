@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import mmap
 import os
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ from google.protobuf.message import DecodeError as ProtobufError
 from onnx import TensorProto
 
 from ops import ModelError
+from ops.near import near
 
 from . import weights, wire
 from .runtime import first_line, load_error
@@ -132,15 +132,9 @@ def _missing(path: str) -> ModelError:
         beside = sorted(os.listdir(folder or "."))
     except OSError:
         return ModelError(f"there is no file {path}, nor a folder {folder}", fix="write the path relative to the file")
-    near = difflib.get_close_matches(name, beside, n=1)
     models = [other for other in beside if other.endswith(".onnx")]
-    if near:
-        fix = f"did you mean {near[0]}?"
-    elif models:
-        fix = f"the folder holds {', '.join(models[:5])}"
-    else:
-        fix = "put the model there, or write its path relative to the file that declares it"
-    return ModelError(f"there is no file {path}", fix=fix)
+    fix = "put the model there, or write its path relative to the file that declares it"
+    return ModelError(f"there is no file {path}", fix=near(name, models) if models else fix)
 
 
 def _lift(model: onnx.ModelProto) -> None:

@@ -18,6 +18,7 @@ from .errors import (
     ServerError,
     SpecError,
     ValidationError,
+    WrongUse,
 )
 from .l2_normalize import L2Normalize
 from .letterbox import Letterbox
@@ -73,5 +74,6 @@ __all__ = [
     "ValidationError",
     "Value",
     "Where",
+    "WrongUse",
     "YoloBoxes",
 ]

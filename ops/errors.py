@@ -9,7 +9,9 @@ GepipeError              anything this library refuses
 ├── ModelError           a model file that cannot be used
 ├── BuildError           a stage that cannot be made a static graph
 ├── DeviceError          the runtime or the hardware failed
+├── ExportError          a plan that cannot be written as a model repository
 ├── ServerError          an inference server that cannot be found, started or asked
+├── WrongUse             what was typed on the command line cannot be done
 └── ValidationError      the report: every finding at once
 """
 
@@ -125,6 +127,10 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.rule} {self.severity}  {self.where}: {self.message}\n    fix: {self.fix}"
+
+
+class WrongUse(GepipeError):
+    """What was typed on the command line cannot be done."""
 
 
 class ValidationError(GepipeError):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import GepipeError, SampleError, SpecError
+from .errors import DecodeError, GepipeError, SampleError, SpecError
 from .host_stage import HostStage, Step, same_memory
 from .serial import op_from_json
 from .spec import Array, TensorSpec
@@ -132,7 +132,10 @@ class TritonPythonModel:
             return backend.InferenceResponse([backend.Tensor(name, array) for name, array in results.items()])
         except Exception as error:  # whatever it is, the client waits for an answer
             text = str(error) if isinstance(error, GepipeError) else f"{type(error).__name__}: {error}"
-            return backend.InferenceResponse(error=backend.TritonError(f"pipeline '{self._model.pipeline}': {text}"))
+            at_fault = isinstance(error, (DecodeError, SampleError))  # the client, not the server
+            code = backend.TritonError.INVALID_ARG if at_fault else backend.TritonError.INTERNAL
+            message = f"pipeline '{self._model.pipeline}': {text}"
+            return backend.InferenceResponse(error=backend.TritonError(message, code))
 
     def _tensor(self, request: Any, port: Port) -> Array:
         tensor = self._backend.get_input_tensor_by_name(request, port.tensor)

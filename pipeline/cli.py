@@ -17,18 +17,19 @@ from rich.table import Table
 from rich.text import Text
 
 from ge_engine.devices import open_device
-from ops import DeviceError, Finding, SpecError, ValidationError
+from ops import DeviceError, Finding, SpecError, ValidationError, WrongUse
+from ops.near import near
 
 from .answers import answer_table, to_json
 from .deployment import Deployment
 from .doctor import examine
 from .explain import explain, rows
 from .graph import Graph
-from .load import WrongUse, load
-from .near import near
+from .load import load
 from .parse import sample_from
 from .plan import Plan
 from .rulebook import BOOK
+from .triton.log_doctor import explain_log
 from .trouble import print_findings, say
 
 app = typer.Typer(
@@ -116,9 +117,15 @@ def run(
 
 
 @app.command()
-def doctor(as_json: AsJson = False, debug: Debug = False) -> None:
-    """Look at the installation: versions, packages, devices."""
+def doctor(
+    log: Annotated[Optional[Path], typer.Option("--log", metavar="FILE", help="Explain a server's log.")] = None,
+    as_json: AsJson = False, debug: Debug = False,
+) -> None:  # fmt: skip
+    """Look at the installation: versions, packages, devices. With --log, say what a server's log means."""
     with _errors(debug):
+        if log is not None:
+            _explain_log(log, as_json)
+            return
         checks = list(examine())
         if as_json:
             _print_json({"checks": [vars(check) for check in checks]})
@@ -164,6 +171,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a letter still gets the rest
             stream.reconfigure(errors="backslashreplace")
+    from .triton import commands  # noqa: F401  # registers the commands for Triton
+
     app()
 
 
@@ -195,6 +204,24 @@ def _compile(graph: Graph, settings: Deployment) -> Plan:
             progress.update(task, description=what, completed=done, total=total)
 
         return Plan.of(graph, settings, show)
+
+
+def _explain_log(log: Path, as_json: bool) -> None:
+    try:
+        with log.open(encoding="utf-8", errors="replace") as file:
+            found = list(explain_log(file))
+    except OSError as error:
+        raise WrongUse(f"{log} cannot be read: {error.strerror}", fix="name a log file of tritonserver") from error
+    if as_json:
+        _print_json({"lines": [found_line.as_dict() for found_line in found]})
+    elif not found:
+        out.print(Text(f"{log}\nno line that is known"), soft_wrap=True)
+    for line in found if not as_json else ():
+        text = Text(f"{log}:{line.line}: ").append(line.text, style="red").append(f"\n    {line.entry.meaning}")
+        text.append(f"\n    fix: {line.entry.fix}", style="green")
+        out.print(text.append(f" (gepipe rule {line.entry.rule})" if line.entry.rule else ""), soft_wrap=True)
+    if found:
+        raise typer.Exit(FAILED)
 
 
 @contextmanager

@@ -11,8 +11,7 @@ from typing import Any, TypeVar, Union
 
 from ge_engine.gears import Gears
 from ops import SpecError
-
-from .near import near
+from ops.near import near
 
 Batches = tuple[int, ...]
 T = TypeVar("T")

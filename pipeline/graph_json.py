@@ -7,12 +7,12 @@ import os
 from typing import Any
 
 from ops import Finding, GepipeError, ModelError, SpecError, ValidationError, Where
+from ops.near import near
 from ops.serial import op_from_json, op_to_json
 from ops.spec_json import array_from_json, array_to_json, spec_from_json, spec_to_json
 
 from .declaration import Constant, Declaration, Input, Node, Output, Ref
 from .graph import Graph
-from .near import near
 from .validate import validate
 
 FORMAT = 1

@@ -13,18 +13,14 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
-from ops import DeclarationError, Finding, GepipeError, ValidationError, Where
+from ops import Finding, GepipeError, ValidationError, Where, WrongUse
+from ops.near import near
 
-from .near import near
 from .pipeline import Pipeline
 
 _FORMS = "give graph.py, graph.py:name or module:name"
 _OURS = tuple(str(Path(__file__).resolve().parents[1] / name) + os.sep for name in ("ops", "ge_engine", "pipeline"))
 _INSTALLED = tuple(os.path.abspath(path) + os.sep for path in sysconfig.get_paths().values())
-
-
-class WrongUse(DeclarationError):
-    """What was typed cannot be done."""
 
 
 def load(target: str) -> Pipeline:

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ops import Array, TensorSpec
+from ops import Array, TensorSpec, WrongUse
+from ops.near import near
 
 from .graph import GraphInput
-from .load import WrongUse
-from .near import near
 
 
 def sample_from(words: Sequence[str], inputs: Sequence[GraphInput]) -> dict[str, Any]:

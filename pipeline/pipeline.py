@@ -64,7 +64,7 @@ class Pipeline:
         copy.flags.writeable = False
         return self._entry(Constant(name, copy, where))
 
-    def output(self, **edges: Edge) -> None:
+    def output(self, /, **edges: Edge) -> None:
         """Name the values that every answer holds. May be called more than once."""
         where = caller()
         for name, edge in edges.items():

@@ -9,7 +9,7 @@ import numpy as np
 
 from ge_engine.devices import Device, Stream
 from ge_engine.engine import Engine
-from ge_engine.gears import Gears
+from ge_engine.gears import Gears, pick
 from ge_engine.pool import Pool
 from ops import Array, DeviceError, GepipeError
 from ops.host_stage import HostStage, Step, same_memory
@@ -23,13 +23,13 @@ class Item:
 
     __slots__ = ("answer", "copied_in", "copied_out", "error", "given", "sizes", "values")
 
-    def __init__(self, values: dict[str, Any]) -> None:
+    def __init__(self, values: dict[str, Any], copied_in: int = 0) -> None:
         self.values = values
         self.given = tuple(values.values())  # the caller's own, which no answer may hand back
         self.sizes: dict[str, int] = {}  # for each Graded dim, the index of its value
         self.error: GepipeError | None = None
         self.answer: dict[str, Any] = {}
-        self.copied_in = 0
+        self.copied_in = copied_in
         self.copied_out = 0
 
 
@@ -49,10 +49,14 @@ class Group:
             for array in buffer.rows[row].values():
                 array.fill(0)
 
-    def move_to_first(self, row: int) -> None:
+    def move_to_first(self, row: int) -> int:
+        """Copy a row of all inputs to the first; the bytes."""
+        copied = 0
         for buffer in self.inputs:
             for key, array in buffer.rows[row].items():
                 np.copyto(buffer.rows[0][key], array)
+                copied += array.nbytes
+        return copied
 
 
 class Level:
@@ -82,7 +86,7 @@ class Level:
         if len(batches) > 1 and any(engine.pads for engine in self.engines):
             costs = [(engine.batches, engine.measure_us(stream)) for engine in self.engines]
             self.costs_us = {
-                batch: sum(cost[next(b for b in sizes if b >= batch)] for sizes, cost in costs) for batch in batches
+                batch: sum(cost[pick(sizes, batch)] for sizes, cost in costs) for batch in batches
             }
 
     def split(self, n: int) -> tuple[int, ...]:
@@ -240,7 +244,7 @@ class Runner:
         """A run failed, perhaps because of one sample: each has its own, in the first row."""
         for row, item in enumerate(items):
             if row:
-                group.move_to_first(row)
+                item.copied_in += group.move_to_first(row)
                 group.clear_row(row)
             group.items = [item]
             self._run(level, group, depth)

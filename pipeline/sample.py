@@ -9,68 +9,91 @@ import numpy as np
 
 from ops import SampleError, TensorSpec
 from ops.host_stage import fits
+from ops.near import near
 
 from .graph import GraphInput
-from .near import near
 
 
 class SampleCheck:
-    """Whether a mapping is a sample: its names, and each value's dtype (exact), rank and dims."""
+    """Whether a mapping is a sample: its names, and each value's dtype (exact), rank and dims.
 
-    def __init__(self, inputs: tuple[GraphInput, ...]) -> None:
+    contiguous: the inputs that ops read, which want their arrays in one piece.
+    """
+
+    def __init__(self, inputs: tuple[GraphInput, ...], contiguous: frozenset[str]) -> None:
         self._inputs = tuple(
-            (value.name, value.spec, value.spec.numpy, all(isinstance(dim, int) for dim in value.spec.shape))
-            for value in inputs
+            (value, value.spec.numpy, all(isinstance(dim, int) for dim in value.spec.shape)) for value in inputs
         )
         self._names = [value.name for value in inputs]
+        self._contiguous = contiguous
 
-    def values(self, sample: Mapping[str, Any]) -> dict[str, Any]:
-        """The sample's values, in the form that ops take.
+    def values(self, sample: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
+        """The sample's values, in the form that ops take, and the bytes that had to be copied for it.
 
         Errors: SampleError naming the input, with both specs.
         """
         if not isinstance(sample, Mapping):
             raise SampleError(f"a sample is a {type(sample).__name__}", fix="give a mapping of input names to values")
-        if len(sample) != len(self._names):
-            self._refuse_names(sample)
-        values: dict[str, Any] = {}
+        try:
+            if len(sample) != len(self._names) or any(name not in sample for name in self._names):
+                raise self._wrong_names(sample)
+            return self._checked({name: sample[name] for name in self._names})
+        except SampleError:
+            raise
+        except Exception as error:  # the mapping is the caller's own code
+            raise SampleError(
+                f"the sample cannot be read: {type(error).__name__}: {error}", fix="give a dict of names to values"
+            ) from error
+
+    def _checked(self, values: dict[str, Any]) -> tuple[dict[str, Any], int]:
         sizes: dict[str, int] = {}
-        for name, spec, dtype, fixed in self._inputs:
-            try:
-                value = sample[name]
-            except KeyError:
-                self._refuse_names(sample)
-                raise
+        copied = 0
+        for declared, dtype, fixed in self._inputs:
+            name, spec = declared.name, declared.spec
+            value = values[name]
             if not spec.shape:
-                values[name] = _bytes(name, value)
+                values[name] = value if isinstance(value, bytes) else _bytes(declared, value)
                 continue
             if not isinstance(value, np.ndarray) or value.dtype != dtype:
-                raise _mismatch(name, spec, value)
+                raise _mismatch(declared, value)
             if value.shape != spec.shape if fixed else not (fits(value.shape, spec) and _agree(value, spec, sizes)):
-                raise _mismatch(name, spec, value)
-            values[name] = value if value.flags.c_contiguous else np.ascontiguousarray(value)
-        return values
+                raise _mismatch(declared, value)
+            if name in self._contiguous and not value.flags.c_contiguous:
+                values[name] = np.ascontiguousarray(value)
+                copied += value.nbytes
+        return values, copied
 
-    def _refuse_names(self, sample: Mapping[str, Any]) -> None:
+    def _wrong_names(self, sample: Mapping[str, Any]) -> SampleError:
         for name in sample:
             if name not in self._names:
-                raise SampleError(f"there is no input {name!r}", fix=near(str(name), self._names))
+                return SampleError(f"there is no input {name!r}", fix=near(str(name), self._names))
         missing = [name for name in self._names if name not in sample]
-        raise SampleError(
+        return SampleError(
             f"no value for input {', '.join(map(repr, missing))}", fix=f"a sample has {', '.join(self._names)}"
         )
 
 
-def _bytes(name: str, value: Any) -> bytes:
-    if isinstance(value, bytes):
-        return value
-    if isinstance(value, str):
-        return value.encode()
+def _place(declared: GraphInput) -> str:
+    return f"input '{declared.name}' ({declared.where})"
+
+
+def _bytes(declared: GraphInput, value: Any) -> bytes:
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
-    raise SampleError(
-        f"input '{name}': a {type(value).__name__}, wanted bytes", fix="give the file's bytes, or a str for text"
-    )
+    if not isinstance(value, str):
+        raise SampleError(
+            f"a {type(value).__name__}, wanted bytes",
+            fix="give the file's bytes, or a str for text",
+            where=_place(declared),
+        )
+    try:
+        return value.encode()
+    except UnicodeEncodeError as error:
+        raise SampleError(
+            f"the text has no UTF-8 form: {error.reason} at character {error.start}",
+            fix="give text without lone surrogates",
+            where=_place(declared),
+        ) from error
 
 
 def _agree(value: Any, spec: TensorSpec, sizes: dict[str, int]) -> bool:
@@ -79,10 +102,11 @@ def _agree(value: Any, spec: TensorSpec, sizes: dict[str, int]) -> bool:
     return all(sizes.setdefault(dim, size) == size for size, dim in pairs if isinstance(dim, str))
 
 
-def _mismatch(name: str, spec: TensorSpec, value: Any) -> SampleError:
+def _mismatch(declared: GraphInput, value: Any) -> SampleError:
+    spec, where = declared.spec, _place(declared)
     if not isinstance(value, np.ndarray):
         return SampleError(
-            f"input '{name}': a {type(value).__name__}, wanted {spec}", fix=f"give a numpy array of {spec.dtype}"
+            f"a {type(value).__name__}, wanted {spec}", fix=f"give a numpy array of {spec.dtype}", where=where
         )
     got = f"{value.dtype}[{','.join(map(str, value.shape))}]"
     if value.dtype != spec.numpy:
@@ -91,4 +115,4 @@ def _mismatch(name: str, spec: TensorSpec, value: Any) -> SampleError:
         fix = "a sample has no batch axis; give value[0]"
     else:
         fix = f"give the shape [{','.join(str(dim) for dim in spec.shape)}]; a named dim has one size in all inputs"
-    return SampleError(f"input '{name}': {got}, wanted {spec}", fix=fix)
+    return SampleError(f"{got}, wanted {spec}", fix=fix, where=where)

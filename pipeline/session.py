@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,8 +12,8 @@ from ge_engine.devices import Device, Stream, open_device
 from ge_engine.engine import Engine
 from ge_engine.pool import Pool
 from ops import Array, GepipeError, SampleError
+from ops.near import near
 
-from .near import near
 from .runner import Item, Runner
 from .sample import SampleCheck
 
@@ -44,7 +45,7 @@ class Session:
         self._streams: Pool[Stream] = Pool(self.device.stream(index) for index in range(settings.streams))
         self._slots = Pool(range(slots))
         self._held = threading.local()
-        self._check = SampleCheck(plan.graph.inputs)
+        self._check = SampleCheck(plan.graph.inputs, _read_by_ops(plan))
         self._runner = Runner(plan, self.device, slots, self._streams)
         self._runner.measure()
         self._lock = threading.Lock()
@@ -56,7 +57,7 @@ class Session:
         """What has been copied: the caller's or a decoder's arrays into the buffers, and results out of them."""
         return self._copies
 
-    def run(self, **sample: Any) -> Answer:
+    def run(self, /, **sample: Any) -> Answer:
         """One sample to its answer, {output name: array}. The arrays own their memory.
 
         Errors: SampleError, or the error of the node that failed.
@@ -77,6 +78,14 @@ class Session:
             self._runner.run(live, slot)
         self._count(live)
         return [item if isinstance(item, GepipeError) else item.error or item.answer for item in items]
+
+    def submit(self, /, **sample: Any) -> Future[Answer]:
+        """One sample, merged with others into a gear. Errors: GepipeError; this version cannot do it yet."""
+        raise GepipeError("submit is not here yet", fix="use run, or run_batch with all that you have")
+
+    def map(self, samples: Iterable[Mapping[str, Any]], *, progress: bool = False) -> Iterator[Answer | GepipeError]:
+        """A stream of samples, in order. Errors: GepipeError; this version cannot do it yet."""
+        raise GepipeError("map is not here yet", fix="use run_batch on as many as fit into memory")
 
     @contextmanager
     def lease(self, stage: str | None = None, size: tuple[int, ...] | None = None) -> Iterator[ExecutionContext]:
@@ -114,7 +123,7 @@ class Session:
 
     def _item(self, sample: Mapping[str, Any]) -> Item | GepipeError:
         try:
-            return Item(self._check.values(sample))
+            return Item(*self._check.values(sample))
         except SampleError as error:
             return error
 
@@ -183,6 +192,10 @@ class ExecutionContext:
 
     def end(self) -> None:
         self._ended = True
+
+
+def _read_by_ops(plan: Plan) -> frozenset[str]:
+    return frozenset(key for stage in plan.stages if not stage.on_device for key, _ in stage.inputs)
 
 
 def _size_index(engine: Engine, size: tuple[int, ...] | None) -> int:

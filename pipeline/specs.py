@@ -7,11 +7,11 @@ from typing import Any
 
 from ge_engine.model import Model
 from ops import SpecError, TensorSpec
+from ops.near import near
 
 from .declaration import Constant, Input, Ref
 from .deployment import Deployment
 from .fault import add_fault
-from .near import near
 from .report import Report
 from .wiring import Edges
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import networkx
 
 from ops import Op, Where
+from ops.near import near, nearest
 
 from .declaration import Constant, Input, Node, Ref
 from .fault import add_fault
-from .near import near, nearest
 from .report import Report
 
 Edges = dict[int, dict[str, "Ref | None"]]  # node -> its op's name for the input -> what feeds it

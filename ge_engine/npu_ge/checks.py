@@ -78,7 +78,9 @@ def _shapes(known: Known) -> Iterator[Finding]:
                 "V12", f"output '{port.name}' has the dims {list(port.dims)}, max_batch_size is above 0", "use 0"
             )
     first = config.inputs[0].dims[0] if config.inputs and config.inputs[0].dims else -1
-    for port, own in zip(config.outputs, (port for port in model.outputs if port.dims)):
+    for port, own in zip(config.outputs, model.outputs):
+        if not own.dims:
+            continue
         if mode in FIXED_BATCH and port.dims[:1] != (first,):
             yield _first_dim(port, first)
         elif mode in ANY_BATCH and own.dims[:1] != (-1,):
@@ -133,9 +135,7 @@ def _streams(known: Known) -> Iterator[Finding]:
     if options.device_exec_blocks < 1:
         yield _fails("V07", f"device_exec_blocks is {options.device_exec_blocks}", "give at least 1")
     elif options.streams > MOST_STREAMS:
-        yield _fails(
-            "V07", f"{options.streams} streams, of which {MOST_STREAMS} have a number of their own", "use fewer"
-        )
+        yield _fails("V07", f"{options.streams} streams, the most is {MOST_STREAMS}", "use fewer")
     elif options.device_exec_blocks > MANY_STREAMS:
         yield _advice("V07", f"{options.device_exec_blocks} streams on each device", f"use {MANY_STREAMS} at most")
     if options.instances < options.streams:

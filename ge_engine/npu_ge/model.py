@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from ge_engine.npu_ge.options import Options  # noqa: E402
 from ge_engine.npu_ge.ports import Ports  # noqa: E402
 from ge_engine.npu_ge.program import Program, open_model  # noqa: E402
 from ge_engine.npu_ge.setup import Setup  # noqa: E402
+from ge_engine.npu_ge.streams import Streams  # noqa: E402
 from ops import GepipeError, SpecError  # noqa: E402
 
 try:
@@ -52,20 +54,19 @@ class TritonPythonModel:
         started = CommandLine.beside(FOLDER)
         path = find_model(folder)
         options = Options.of(config, started.backend_config, os.environ)
-        threads = started.threads or max(1, usable_cores() // options.instances)
+        at_once = max(1, min(options.instances, options.streams))
+        threads = started.threads or max(1, usable_cores() // at_once)
         session = open_model(path, threads)
         setup = Setup.of(config, Ports.of_session(session), options, auto_complete=started.auto_complete)
-        self.name = args["model_instance_name"]
-        self.log = pb_utils.Logger
         self.batcher = Batcher(Program(session, setup))
+        self.streams = Streams(Path(__file__), str(folder), at_once) if at_once < options.instances else None
+        self.name = args["model_instance_name"]
         if self.name.endswith("_0"):  # one instance speaks for all
-            self.log.log_info(f"npu_ge stand-in, {self.name}: find onnx path: {path}; {threads} threads")
+            self._say(f"find onnx path: {path}; {at_once} runs at once, {threads} threads each")
             for finding in setup.advice:
-                self.log.log_warn(f"npu_ge stand-in, {self.name}: {finding}")
+                self._warn(str(finding))
             if len(versions(folder)) > 1:
-                self.log.log_warn(
-                    f"npu_ge stand-in, {self.name}: V27: npu_ge does not look at versions: {versions(folder)}"
-                )
+                self._warn(f"V27: npu_ge does not look at versions: {', '.join(versions(folder))}")
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:
         """An answer for each request."""
@@ -74,11 +75,19 @@ class TritonPythonModel:
             {port.name: pb_utils.get_input_tensor_by_name(request, port.name).as_numpy() for port in ports.inputs}
             for request in requests
         ]
-        return [_response(request, answer) for request, answer in zip(requests, self.batcher.answer(inputs))]
+        with self.streams.one() if self.streams else nullcontext():
+            answers = self.batcher.answer(inputs)
+        return [_response(request, answer) for request, answer in zip(requests, answers)]
 
     def finalize(self) -> None:
         """Say what was done."""
-        self.log.log_info(f"npu_ge stand-in, {self.name}: {self.batcher.work}")
+        self._say(str(self.batcher.work))
+
+    def _say(self, text: str) -> None:
+        pb_utils.Logger.log_info(f"npu_ge stand-in, {self.name}: {text}")
+
+    def _warn(self, text: str) -> None:
+        pb_utils.Logger.log_warn(f"npu_ge stand-in, {self.name}: {text}")
 
 
 def _response(request: Any, answer: Answer) -> Any:

@@ -89,21 +89,19 @@ class _Reader:
         return str(self.parameters.get(key, self.backend_config.get(key, default)))
 
     def _static_model(self) -> bool:
-        text = self.parameters.get("static_model")
-        on = self.backend_config.get("static_model") == ON
-        if text is None:
-            return on
-        if self._whole("static_model", text, "V04") == 1:
+        text = self.parameters.get("static_model", "")
+        if text and self._whole("static_model", text, "V04", otherwise=0) == 1:
             return True
-        self._find("V04", f"static_model is {text!r}, which switches nothing off", 'write "1", or leave it out')
-        return on
+        if text.strip() == "0":
+            self._find("V04", "static_model is '0', which switches nothing off", 'write "1", or leave it out')
+        return self.backend_config.get("static_model") == ON
 
-    def _whole(self, key: str, text: str, rule: str) -> int:
+    def _whole(self, key: str, text: str, rule: str, otherwise: int = 1) -> int:
         match = re.match(r"\s*[+-]?[0-9]+", text)  # C++'s stoi: what follows a number is not looked at
         if match is None:
             message = f"{key} is {text!r}: Failed to create model state: stoi"
             self.findings.append(Finding(rule, "refused", "parameters", message, f"give {key} a number"))
-        return int(match[0]) if match else 1
+        return int(match[0]) if match else otherwise
 
     def _levels(self) -> dict[str, dict[str, str]]:
         levels: dict[str, dict[str, str]] = {"session": {}, "graph": {}, "global": {}, "ge": {}}

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from ..errors import DecodeError
 from .bmp import read_bmp
 from .gif import read_gif
-from .header import TAKEN, ImageHeader, check_size, cut_short, not_taken
+from .header import TAKEN, ImageHeader, cut_short, not_taken
 from .jpeg import read_jpeg
 from .png import read_png
 from .tiff import read_tiff
 from .webp import read_webp
 
-__all__ = ["TAKEN", "ImageHeader", "check_size", "read_header"]
+__all__ = ["ImageHeader", "read_header"]
 
 _READERS: tuple[tuple[bytes, str, Callable[[bytes, int], ImageHeader]], ...] = (
     (b"\xff\xd8\xff", "JPEG", read_jpeg),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Optional
@@ -9,9 +10,26 @@ from typing import Annotated, Optional
 import typer
 from rich.text import Text
 
-from ..cli import Debug, DeploymentFile, GearsText, Streams, Target, _compile, _errors, _settings, app, err, out
-from ..load import WrongUse, load
-from ..near import near
+from ops import WrongUse
+from ops.near import near
+
+from ..cli import (
+    FAILED,
+    AsJson,
+    Debug,
+    DeploymentFile,
+    GearsText,
+    Streams,
+    Target,
+    _compile,
+    _errors,
+    _print_json,
+    _settings,
+    app,
+    err,
+    out,
+)
+from ..load import load
 from ..parse import sample_from
 from ..trouble import print_findings
 from .ports import USUAL, usual_ports
@@ -159,6 +177,28 @@ def verify(
         out.print(Text(f"{'verified' if verdict.ok else 'NOT verified'}: {right} of {count} answers right"))
         if not verdict.ok:
             raise typer.Exit(1)
+
+
+@app.command()
+def lint(
+    repository: Repository,
+    target: TargetRelease = DEFAULT_TARGET,
+    as_json: AsJson = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Advice counts too.")] = False,
+    debug: Debug = False,
+) -> None:  # fmt: skip
+    """Find what a server would refuse, or fail on, in any Triton model repository. It runs nothing of it."""
+    from . import lint as linting
+
+    with _errors(debug):
+        _check_serve(repository, target, None)
+        findings = linting.lint(repository, target, environment=os.environ)
+        if as_json:
+            _print_json({"findings": [finding.as_dict() for finding in findings]})
+        else:
+            print_findings(findings, str(repository), out)
+        if any(strict or finding.severity != "advice" for finding in findings):
+            raise typer.Exit(FAILED)
 
 
 def _check_serve(repository: Path, target: str, print_for: str | None) -> None:

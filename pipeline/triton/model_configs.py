@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -67,9 +68,17 @@ def ensemble_config(ensemble: Ensemble, name: str, models: Mapping[str, str], de
             step.input_map[tensor.name] = tensor.joined
         for tensor in model.outputs:
             step.output_map[tensor.name] = tensor.joined
+    for key, labels in _labels(ensemble).items():
+        config.parameters[key].string_value = json.dumps(labels, ensure_ascii=False)
     if deployment.response_cache:
         config.response_cache.enable = True
     return config
+
+
+def _labels(ensemble: Ensemble) -> dict[str, tuple[str, ...]]:
+    """The names of the classes, for each model that has some: a client asks the server for them."""
+    ops = [step.op for model in ensemble.models for step in model.steps]
+    return {f"labels.{op.model_name}": op.labels for op in ops if isinstance(op, Model) and op.labels}
 
 
 def _model(

@@ -49,6 +49,11 @@ class Rest:
         """The completed configuration."""
         return dict(self._json(f"v2/models/{model}/config"))
 
+    def statistics(self, model: str) -> dict[str, Any]:
+        """What a model has done since it was loaded: counts, times, and the batches that were formed."""
+        (found,) = self._json(f"v2/models/{model}/stats")["model_stats"]
+        return dict(found)
+
     def load(self, model: str, timeout_s: float = 600) -> None:
         """Errors: ServerError with the server's reason."""
         self._ask(f"v2/repository/models/{model}/load", {}, timeout_s)

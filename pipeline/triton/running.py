@@ -30,6 +30,7 @@ class Running:
                 start_new_session=True,
             )
         self.pid = self._process.pid
+        self._over = False
 
     def ended(self, within_s: float | None = None) -> str:
         """How it ended, waiting for that; "" if it did not within that time."""
@@ -41,6 +42,9 @@ class Running:
 
     def end(self, seen: Set[Region] = frozenset()) -> None:
         """End it and what it has started; remove its shared memory, and the regions that it was seen with before."""
+        if self._over:  # its number may be another's by now
+            return
+        self._over = True
         self._process.terminate()
         if not self.ended(_EXIT_S):
             self._process.kill()

@@ -13,8 +13,7 @@ from typing import Any
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from ops import SpecError
-
-from ..near import near
+from ops.near import near
 
 DEFAULT_TARGET = "24.02"  # the release of the Ascend image
 TARGETS = {"24.02": "2.43.0", "24.10": "2.51.0"}

@@ -115,7 +115,8 @@ def _check(prefix: Path, releases: list[str]) -> StubEnvironment:
         raise ServerError(f"{prefix}: there is no libpython{seen['release']}.so.1.0", fix=_library_fix(seen["release"]))
     if not (seen["numpy"] or "").startswith("1."):
         fix = "install 'numpy<2' into it"
-        raise ServerError(f"{prefix} has numpy {seen['numpy']}; the server's stubs need numpy 1", fix=fix)
+        has = f"numpy {seen['numpy']}" if seen["numpy"] else "no numpy"
+        raise ServerError(f"{prefix} has {has}; the server's stubs need numpy 1", fix=fix)
     return StubEnvironment(prefix.absolute(), seen["release"], Path(seen["library"][0]))
 
 

@@ -11,7 +11,6 @@ from typing import Any
 from ops import Finding, ServerError
 
 from .golden import machine
-
 from .schema import DEFAULT_TARGET
 from .verify_client import Row, check
 

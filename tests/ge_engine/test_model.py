@@ -88,7 +88,7 @@ def test_infer_gives_the_specs_of_one_sample(tmp_path: Path) -> None:
     assert [str(spec) for spec in model.infer(ids, ids)] == ["float32[52,2]", "float32[2]"]
     assert model.infer(ids, mask=ids) == model.infer(mask=ids, ids=ids)
     assert (model.input_names, model.output_names) == (("ids", "mask"), ("hidden", "pooled"))
-    assert (model.opset, model.fixed_batch, model.is_static) == (17, None, False)
+    assert (model.opset, model.fixed_batch) == (17, None)
 
 
 def test_run_is_onnx_runtime_on_one_sample(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_run_is_onnx_runtime_on_one_sample(tmp_path: Path) -> None:
         ((), {}, "has the inputs ids, mask; ids, mask are missing", "pass ids=, mask="),
         ((52,), {}, "mask is missing", "pass mask="),
         ((52, 52, 52), {}, "3 inputs are given", "give 2"),
-        ((52,), {"masc": 52}, "not 'masc'", r"did you mean mask\?"),
+        ((52,), {"masc": 52}, "not 'masc'", r"did you mean 'mask'\?"),
         ((52, 52), {"ids": 52}, "'ids' is given twice", "by position or by name"),
         ((52, 53), {}, "sequence is 53 here and 52 in ids", "one size"),
         ((52, "n"), {}, r"int64\[n\]: dim 0 \(n\) varies; a Model needs fixed sizes", "put a Resize, a Letterbox"),
@@ -145,7 +145,7 @@ def test_a_wrong_dim_names_both_values(tmp_path: Path) -> None:
 
 def test_a_fixed_batch_is_told_and_run_works_with_it(tmp_path: Path) -> None:
     model = Model(str(scale_model(tmp_path / "m.onnx", dims=(3, 4))))
-    assert (model.fixed_batch, model.is_static) == (3, True)
+    assert model.fixed_batch == 3
     assert model.infer(f32(4)) == (f32(4),)
     np.testing.assert_array_equal(model.run(np.float32([1, 2, 3, 4]))[0], [2, 4, 6, 8])
 

@@ -161,10 +161,10 @@ def test_a_missing_file_gets_a_near_miss_or_a_list(tmp_path: Path) -> None:
     scale_model(tmp_path / "yolo11n.onnx")
     with pytest.raises(ModelError, match=r"there is no file .*yolo1n\.onnx") as error:
         read_skeleton(str(tmp_path / "yolo1n.onnx"))
-    assert error.value.fix == "did you mean yolo11n.onnx?"
+    assert error.value.fix == "did you mean 'yolo11n.onnx'?"
     with pytest.raises(ModelError) as error:
         read_skeleton(str(tmp_path / "clip.onnx"))
-    assert error.value.fix == "the folder holds yolo11n.onnx"
+    assert error.value.fix == "use yolo11n.onnx"
     with pytest.raises(ModelError, match="nor a folder"):
         read_skeleton(str(tmp_path / "no" / "clip.onnx"))
 

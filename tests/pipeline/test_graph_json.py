@@ -137,7 +137,7 @@ def test_a_missing_model_is_one_finding(document: dict[str, Any], folder: Path) 
     (finding,) = refused(broken, folder)
     assert finding.rule == "G14"
     assert finding.where == dense["where"]
-    assert "did you mean dense.onnx?" in finding.fix
+    assert "did you mean 'dense.onnx'?" in finding.fix
 
 
 def test_a_cycle_names_its_nodes(document: dict[str, Any], folder: Path) -> None:

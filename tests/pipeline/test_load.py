@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ops import ValidationError
-from pipeline.load import WrongUse, load
+from ops import ValidationError, WrongUse
+from pipeline.load import load
 
 ONE = "from pipeline import Pipeline\nmine = Pipeline('{name}')\n"
 

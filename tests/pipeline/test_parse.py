@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ops import ENCODED_IMAGE, TEXT, TensorSpec, Where
+from ops import ENCODED_IMAGE, TEXT, TensorSpec, Where, WrongUse
 from pipeline.graph import GraphInput
-from pipeline.load import WrongUse
 from pipeline.parse import sample_from
 
 

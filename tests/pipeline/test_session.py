@@ -310,18 +310,24 @@ def test_a_result_is_never_the_callers_own_array() -> None:
 # ---- wrong samples
 
 
+class Unreadable(dict[str, Any]):
+    def __getitem__(self, name: str) -> Any:
+        raise RuntimeError("gone")
+
+
 @pytest.mark.parametrize(
     ("sample", "message"),
     [
-        ({"x": np.zeros(8)}, r"'x': float64\[8\], wanted float32\[8\]"),
+        ({"x": np.zeros(8)}, r"input 'x' \(.*tiny\.py:\d+\): float64\[8\], wanted float32\[8\]"),
         ({}, "no value for input 'x'"),
-        ({"x": np.zeros(1, np.float32)}, r"'x': float32\[1\], wanted float32\[8\]"),
+        ({"x": np.zeros(1, np.float32)}, r"float32\[1\], wanted float32\[8\]"),
         ({"x": np.zeros((1, 8), np.float32)}, "no batch axis"),
         ({"x": np.zeros(8, np.float32), "z": 1}, "there is no input 'z'"),
         ({"y": np.zeros(8, np.float32)}, "there is no input 'y'"),
         ({"x": [0.0] * 8}, "a list, wanted"),
         ({"x": None}, "a NoneType, wanted"),
         (7, "a sample is a int"),
+        (Unreadable(x=1), "the sample cannot be read: RuntimeError: gone"),
     ],
 )
 def test_a_wrong_sample_fails_alone_with_a_clear_error(plan: Plan, sample: Any, message: str) -> None:
@@ -350,6 +356,45 @@ def test_a_sample_that_fails_the_device_fails_alone(tmp_path: Path) -> None:
             assert "stage 'gather', gear 1, stream 0 of cpu" in str(answer)
         else:
             assert same(answer, alone)
+
+
+def test_text_that_has_no_utf8_form_fails_alone() -> None:
+    pipeline = Pipeline("text")
+    pipeline.output(size=tiny.Length()(pipeline.input("text", ops.TEXT)))
+    with pipeline.compile().session() as session:
+        answers = session.run_batch([{"text": "好"}, {"text": "\ud800"}, {"text": b"ok"}])
+    assert isinstance(answers[1], SampleError)
+    assert "no UTF-8 form" in str(answers[1])
+    assert [answers[0]["size"].tolist(), answers[2]["size"].tolist()] == [[3], [2]]  # type: ignore[index]
+
+
+def test_an_input_may_have_any_name_that_a_parameter_has() -> None:
+    pipeline = Pipeline("named")
+    pipeline.output(y=tiny.Scale(2.0)(pipeline.input("self", tiny.VECTOR)))
+    with pipeline.compile().session() as session:
+        assert session.run(**{"self": np.ones(8, np.float32)})["y"].tolist() == [2.0] * 8
+
+
+def test_a_strided_sample_is_copied_once_and_counted(tmp_path: Path) -> None:
+    wide = np.arange(16, dtype=np.float32)
+    pipeline = Pipeline("direct")
+    pipeline.output(y=Model(tiny.vector_model(tmp_path))(pipeline.input("x", tiny.VECTOR)))
+    with pipeline.compile().session() as session:
+        session.run(x=wide[::2])
+        assert session.copies.nbytes_in == 8 * 4  # into the buffer
+    host = Pipeline("host")
+    host.output(y=tiny.Scale(1.0)(host.input("x", tiny.VECTOR)))
+    with host.compile().session() as session:
+        assert session.run(x=wide[::2])["y"].tolist() == wide[::2].tolist()
+        assert session.copies.nbytes_in == 8 * 4  # into one piece
+
+
+def test_submit_and_map_say_that_they_are_not_here_yet(plan: Plan) -> None:
+    with plan.session() as session:
+        with pytest.raises(GepipeError, match="submit is not here yet"):
+            session.submit(**tiny.vectors(1)[0])
+        with pytest.raises(GepipeError, match="map is not here yet"):
+            session.map(tiny.vectors(1))
 
 
 def test_an_op_that_fails_names_its_node_and_keeps_the_cause(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_twelve_mistakes_make_one_report_of_twelve_findings(project: Path) -> No
         "rank is 2, model 'dense' wants float32[batch,8]",
         "dim 0 is 7, model 'dense' wants float32[batch,8]",
         "image has 3 channels but mean has 1 value",
-        "fix: did you mean dense.onnx?",
+        "fix: did you mean 'dense.onnx'?",
         "k is 0",
         "takes the sizes 640, 480, model 'square' wants float32[batch,3,640,640]",
         "output 'size' is named at graph.py:32 too",

@@ -271,7 +271,7 @@ BAD: dict[str, tuple[str, str]] = {
     # models
     "a model without a file": (
         'pipeline.output(y=Model("weights/dens.onnx")(x))  # G14',
-        "there is no file .*dens.onnx.*did you mean dense.onnx",
+        "there is no file .*dens.onnx.*did you mean 'dense.onnx'",
     ),
     "a model that is text": (
         'pipeline.output(y=Model("weights/README.md")(x))  # G15',

@@ -52,6 +52,17 @@ class Above(Op[Edge]):
 
 
 @dataclass(frozen=True)
+class Length(Op[Edge]):
+    """A user's own op on bytes: how many there are."""
+
+    def infer(self, text: TensorSpec) -> TensorSpec:
+        return TensorSpec("int32", (1,))
+
+    def run(self, text: bytes) -> Array:
+        return np.array([len(text)], np.int32)
+
+
+@dataclass(frozen=True)
 class Same(Op[Edge]):
     """A user's own op that hands on what it is given."""
 

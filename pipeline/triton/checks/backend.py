@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from ...near import nearest
+from ops.near import nearest
+
 from ..model import PLATFORMS, Model
 from ..problem import Place, Problem
 
@@ -76,7 +77,11 @@ def _form(model: Model) -> str:
     graphdef = next((file for file in model.folder.files if file.endswith(".graphdef")), None)
     if not old and platform not in ("graph_executor", "npu_ge") and not graphdef:
         known = nearest(platform, (*_KNOWN, *PLATFORMS)) if platform else None
-        return f'write backend: "{known or "..."}" instead of platform'
+        return (
+            f'write backend: "{known or "..."}" instead of platform'
+            if platform
+            else 'write backend: "npu_ge", or another'
+        )
     if graphdef:
         old.append(f"{graphdef} becomes model.pb, or better one .onnx")
     file = "" if graphdef else "; the folder holds one .onnx"
@@ -115,7 +120,7 @@ def _runtime(model: Model, runtime: str) -> Iterator[Problem]:
         yield Problem("M24", place, message, "write the name of a file, without folders", "advice")
         return
     own = {"python": ("libtriton_python.so",), "npu_ge": ("libtriton_npu_ge.so", "model.py")}.get(model.backend)
-    if own is None or runtime in own or _beside(model, runtime):
+    if own is None or runtime in own or (runtime != "model.py" and _beside(model, runtime)):
         return
     if runtime == "model.py":
         message = f"unable to find Python backend based backend library 'model.py' for model '{model.name}'"

@@ -31,7 +31,7 @@ def read_config(folder: Folder, target: str) -> Model:
 
 def _refused(folder: Folder, tree: Entry, error: ConfigError, target: str) -> Problem:
     path = folder.config_path
-    message = f"failed to read text proto from {path}: {error.line}:{error.column}: {error.reason}"
+    message = f"failed to read text proto from config.pbtxt: {error.line}:{error.column}: {error.reason}"
     rule, fix = "M01", _fix(error, tree, target)
     if 'oneof "scheduling_choice"' in error.reason and tree.first("ensemble_scheduling"):
         rule, fix = "E08", "write the batcher in the configs of the steps' models"

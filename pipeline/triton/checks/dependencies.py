@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...near import near
+from ops.near import near
+
 from ..model import Model
 from ..problem import Problem
 from .ensemble import STEP

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from ...near import near
+from ops.near import near
+
 from ..model import Model, tensor_of
 from ..outline import Entry
 from ..problem import Place, Problem
@@ -116,7 +117,7 @@ class _Wiring:
             elif name in self.writer:
                 step = self.steps[self.writer[name]].model_name
                 message = (
-                    f"'{name}' is an input, and is written by the step of {step}: the ensemble loads, feeds it back for "
+                    f"'{name}' is an input, and is written by the step of {step}: it loads, feeds it back for "
                     "ever, never answers, and the server crashes at its stop"
                 )
                 key = next(k for k, v in self.steps[self.writer[name]].output_map.items() if v == name)

@@ -31,7 +31,7 @@ def check_folder(model: Model) -> Iterator[Problem]:
     if not model.versions:
         message = f"at least one version must be available under the version policy of model '{model.name}'"
         yield Problem("M20", _version_place(model), message, _version_fix(model))
-    if model.backend == "python":
+    if model.backend == "python" and not model.ensemble:
         yield from _python_file(model)
 
 
@@ -46,7 +46,7 @@ def _version_name(model: Model, name: str) -> Iterator[Problem]:
     elif number is not None and number < 0:
         message = f"version {number}: what a backend does with a negative version is not tried by anybody"
         yield Problem("L13", place, message, "name it 1", "fails")
-    elif name.isdecimal() and name != "0":
+    elif number is None and name.isdecimal():
         message = f"'{name}' is ignored: a version does not begin with 0"
         yield Problem("L13", place, message, f"name it {int(name) if len(name) < 4000 else 1}")
     elif name in ("warmup", "initial_state") and any(
@@ -68,7 +68,7 @@ def _version_fix(model: Model) -> str:
 
 def _python_file(model: Model) -> Iterator[Problem]:
     for version in model.versions:
-        name = model.folder.versions[version]
+        name = str(version)  # the server looks there, whatever the folder is called
         if not model.folder.has(name, model.file_name):
             message = f"{name}/{model.file_name} is not there: loading does not return"
             fix = f"put {model.file_name} into {name}/"

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...near import near
+from ops.near import near
+
 from ..model import Model, tensor_of
 from ..problem import Place, Problem
 from ..tensor import Tensor
@@ -40,8 +41,8 @@ class _Mapping:
         self._record_own()
         for index, step in enumerate(self.model.config.ensemble_scheduling.step):
             found = self.models.get(step.model_name)
-            if found is None or found.config is None:
-                continue
+            if found is None or found.config is None or any(problem.refused for problem in found.problems):
+                continue  # E20 or E22 says so
             yield from self._version(index, step, found)
             yield from self._batch(index, step, found)
             for kind in ("input", "output"):

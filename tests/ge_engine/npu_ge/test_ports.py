@@ -20,9 +20,7 @@ def test_the_ports_of_a_configuration_are_as_they_stand_there() -> None:
         "input": [{"name": "x", "data_type": "TYPE_FP16", "dims": [3, -1]}],
         "output": [{"name": "y", "data_type": "TYPE_BOOL", "dims": [1], "reshape": {"shape": []}}],
     }
-    assert Ports.of_config(config) == Ports(
-        (Port("x", "float16", (3, -1)),), (Port("y", "bool", (1,), reshaped=True),)
-    )
+    assert Ports.of_config(config) == Ports((Port("x", "float16", (3, -1)),), (Port("y", "bool", (1,), reshaped=True),))
     assert Ports.of_config({}) == Ports((), ())
 
 

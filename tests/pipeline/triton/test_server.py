@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -209,29 +208,6 @@ def test_a_port_lost_to_another_process_is_replaced(
 def test_what_is_no_repository_is_said(tmp_path: Path) -> None:
     with pytest.raises(ServerError, match="absent is no folder"):
         Server(tmp_path / "absent").__enter__()
-
-
-def test_the_command_serves_until_it_is_ended(tmp_path: Path) -> None:
-    model(tmp_path / "models", "host")
-    code = "from pipeline.cli import main; import pipeline.triton.commands; main()"
-    with subprocess.Popen(
-        [sys.executable, "-c", code, "serve", "models", "--poll"], cwd=tmp_path, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    ) as serve:  # fmt: skip
-        assert serve.stdout is not None
-        said = []
-        for line in serve.stdout:
-            said.append(line.rstrip())
-            if line.startswith("Ctrl-C"):
-                break
-        serve.send_signal(signal.SIGTERM)
-        rest = serve.stdout.read()
-    text = "\n".join(said)
-    assert "runs the code that is in the repository" in text
-    assert "http    127.0.0.1:" in text
-    assert "READY       host 1" in text
-    assert rest.endswith("stopped\n")
-    assert serve.returncode == 0
 
 
 def free_pair() -> tuple[int, int]:

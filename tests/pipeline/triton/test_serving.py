@@ -1,0 +1,92 @@
+"""`gepipe serve`."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from triton_servers import model
+from typer.testing import CliRunner, Result
+
+import pipeline.triton.commands  # which adds the commands
+from pipeline.cli import app
+
+assert pipeline.triton.commands
+
+
+def invoke(*words: str) -> Result:
+    return CliRunner().invoke(app, ["serve", *words])
+
+
+@pytest.mark.triton
+def test_the_command_serves_until_it_is_ended(tmp_path: Path) -> None:
+    model(tmp_path / "models", "host")
+    code = "from pipeline.cli import main; import pipeline.triton.commands; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "serve", "models", "--poll"], cwd=tmp_path, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    ) as serve:  # fmt: skip
+        assert serve.stdout is not None
+        said = []
+        for line in serve.stdout:
+            said.append(line.rstrip())
+            if line.startswith("Ctrl-C"):
+                break
+        serve.send_signal(signal.SIGTERM)
+        rest = serve.stdout.read()
+    text = "\n".join(said)
+    assert "runs the code that is in the repository" in text
+    assert "http    127.0.0.1:" in text
+    assert "READY       host 1" in text
+    assert rest.endswith("stopped\n")
+    assert serve.returncode == 0
+
+
+@pytest.mark.triton
+def test_what_does_not_start_ends_the_command_with_the_reason(tmp_path: Path) -> None:
+    (model(tmp_path, "wrong").parent / "config.pbtxt").write_text("max_batch_size: many")
+    result = invoke(str(tmp_path))
+    assert result.exit_code == 1
+    assert "1:17: Expected integer, got: many" in result.stderr
+    assert "fix: the whole log is" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["absent"], "absent is no folder"),
+        ([".", "--target", "24.2"], "there is no target 24.2"),
+        ([".", "--print", "acsend"], "there is no command to print for acsend"),
+    ],
+)
+def test_a_wrong_use_says_what_to_write(words: list[str], message: str) -> None:
+    result = invoke(*words)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "fix: " in result.stderr
+
+
+@pytest.mark.parametrize("platform", ["win32", "darwin"])
+def test_elsewhere_than_on_linux_it_says_so(platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", platform)
+    result = invoke(str(tmp_path))
+    assert result.exit_code == 2
+    assert f"tritonserver runs on Linux only, and this is {platform}" in result.stderr
+
+
+def test_the_commands_import_nothing_posix_only() -> None:
+    absent = ("fcntl", "termios", "pwd", "grp", "resource", "pty", "tty")
+    code = f"import sys; sys.modules.update(dict.fromkeys({absent})); import pipeline.triton.commands"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert result.returncode == 0, result.stderr.decode()
+
+
+def test_the_command_for_an_ascend_machine_is_printed(tmp_path: Path) -> None:
+    model(tmp_path, "host")
+    result = invoke(str(tmp_path), "--print", "ascend", "--http-port", "9000", "--poll")
+    assert result.exit_code == 0
+    assert "--publish=127.0.0.1:9000:8000 --publish=127.0.0.1:8001:8001" in result.stdout
+    assert "tritonserver --model-repository=/models --model-control-mode=poll" in result.stdout

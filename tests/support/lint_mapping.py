@@ -1,0 +1,156 @@
+"""Ensembles that do not fit the models of their steps."""
+
+from __future__ import annotations
+
+from lint_case import FROM_MID, IN, MID, OUT, ensemble, step, tensor
+
+MAPPING = (
+    ensemble(
+        "E30_batch",
+        [step("u4", IN, OUT)],
+        "E30",
+        words="allows maximum batch size 8, but it contains model u4",
+        extra="max_batch_size: 8",
+    ),
+    ensemble(
+        "E31_input",
+        [step("u", {"x": "in", "image": "in"}, OUT)],
+        "E31",
+        words="is mapping to non-existing input image in model u",
+    ),
+    ensemble(
+        "E32_output",
+        [step("u", IN, {"output0": "out"})],
+        "E32",
+        words="is mapped from non-existing output output0 in model u",
+    ),
+    ensemble(
+        "E33_input", [step("two", IN, OUT)], "E33", words="input m in model two is not mapped to any ensemble tensors"
+    ),
+    ensemble("E33_optional", [step("opt", IN, OUT)]),
+    ensemble(
+        "E34_in",
+        [step("i32", IN, {"y": "out"})],
+        "E34",
+        words="TYPE_FP32 is inferred from model E34_in while TYPE_INT32 is inferred from model i32",
+    ),
+    ensemble(
+        "E34_between",
+        [step("u", IN, MID), step("i32", FROM_MID, OUT)],
+        "E34",
+        words="tensor t: inconsistent data type: TYPE_FP32 is inferred from model u",
+        outputs=[tensor("out", kind="INT32")],
+    ),
+    ensemble(
+        "E35_in",
+        [step("six", IN, OUT)],
+        "E35",
+        words="inconsistent shape: [4] is inferred from model E35_in while [6] is inferred from model six",
+    ),
+    ensemble(
+        "E35_between",
+        [step("u", IN, MID), step("six", FROM_MID, OUT)],
+        "E35",
+        words="[4] is inferred from model u while [6]",
+        outputs=[tensor("out", "6")],
+    ),
+    ensemble(
+        "E35_reversed",
+        [step("six", FROM_MID, OUT), step("u", IN, MID)],
+        "E35",
+        words="[6] is inferred from model six while [4]",
+        outputs=[tensor("out", "6")],
+    ),
+    ensemble(
+        "E35_batch",
+        [step("u8", IN, MID), step("six", FROM_MID, OUT)],
+        "E35",
+        "L03",
+        words="[-1,4] is inferred from model u8 while [6]",
+        outputs=[tensor("out", "6")],
+        extra="max_batch_size: 8",
+    ),
+    ensemble(
+        "E35_reshape",
+        [step("flat", IN, OUT)],
+        "E35",
+        words="[2,3] is inferred from model E35_reshape",
+        inputs=[tensor("in", "2, 3")],
+        outputs=[tensor("out", "6")],
+    ),
+    ensemble(
+        "E35_own_reshape",
+        [step("six", IN, OUT)],
+        inputs=[tensor("in", "2, 3", extra="reshape { shape: [ 6 ] }")],
+        outputs=[tensor("out", "6")],
+    ),
+    ensemble(
+        "E35_no_dims",
+        [step("u", IN, OUT)],
+        "E35",
+        words="[] is inferred from model E35_no_dims",
+        inputs=['{ name: "in" data_type: TYPE_FP32 }'],
+    ),
+    ensemble("rows_behind_batch", [step("u8", IN, MID), step("rows", FROM_MID, OUT)], outputs=[tensor("out", "-1, 4")]),
+    ensemble("batch_in_plain", [step("u8", IN, MID), step("u8", FROM_MID, OUT)]),
+    ensemble(
+        "E36_two",
+        [step("dec", IN, {"y": "a"}), step("dec2", IN, {"y": "b"}), step("two", {"x": "a", "m": "b"}, OUT)],
+        "E36",
+        "L16",
+        words="different decoupled models",
+    ),
+    ensemble(
+        "E36_and_plain",
+        [step("dec", IN, {"y": "a"}), step("two", {"x": "a", "m": "in"}, OUT)],
+        "E36",
+        "L16",
+        words="different decoupled models",
+    ),
+    ensemble(
+        "E36_same",
+        [step("dec", IN, {"y": "a"}), step("u", {"x": "a"}, {"y": "b"}), step("two", {"x": "a", "m": "b"}, OUT)],
+    ),
+    ensemble(
+        "L02_exposed",
+        [step("u", IN, MID), step("u", FROM_MID, OUT)],
+        "L02",
+        words="unexpected deadlock",
+        loads=True,
+        outputs=[tensor("out"), tensor("t")],
+    ),
+    ensemble(
+        "L03_plain_step",
+        [step("u8", IN, MID), step("u", FROM_MID, OUT)],
+        "L03",
+        words="any batch above 1 fails",
+        loads=True,
+        extra="max_batch_size: 8",
+    ),
+    ensemble(
+        "L04_through",
+        [step("u", IN, OUT)],
+        "L04",
+        words="handed through",
+        loads=True,
+        outputs=[tensor("out"), tensor("in", kind="INT32")],
+    ),
+    ensemble(
+        "L06_optional",
+        [step("u", IN, OUT)],
+        "L06",
+        words="may be missing in a request",
+        loads=True,
+        inputs=[tensor("in", extra="optional: true")],
+    ),
+    ensemble("L10_variable", [step("var", IN, OUT)], "L10", words="found at a request", loads=True),
+    ensemble("L15_queue", [step("queued", IN, OUT)], "L15", words="503", loads=True, extra="max_batch_size: 4"),
+    ensemble(
+        "L19_written",
+        [step("two", {"x": "in", "m": "t"}, {"y": "t", "z": "out"})],
+        "L19",
+        words="never answers",
+        asked=False,
+        inputs=[tensor("in"), tensor("t")],
+    ),
+)
