@@ -109,14 +109,6 @@ class Gears:
     def __len__(self) -> int:
         return len(self.batches) * max(1, len(self.sizes))
 
-    def pick(self, n: int) -> int:
-        """The smallest batch size that holds n samples.
-
-        >>> Gears.of_batches((1, 2, 4, 8)).pick(3)
-        4
-        """
-        return pick(self.batches, n)
-
     def split(self, n: int, cost_us: Mapping[int, float]) -> tuple[int, ...]:
         """How many of n samples to run in each step, at least total cost; a step runs in the gear that pick gives.
 
@@ -129,7 +121,11 @@ class Gears:
 
 
 def pick(batches: Sequence[int], n: int) -> int:
-    """The first of these batch sizes, in ascending order, that holds n samples."""
+    """The smallest of these batch sizes (in ascending order) that holds n samples.
+
+    >>> pick((1, 2, 4, 8), 3)
+    4
+    """
     assert 1 <= n <= batches[-1], (n, batches)
     return next(batch for batch in batches if batch >= n)
 

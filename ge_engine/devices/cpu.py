@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -59,10 +60,9 @@ class CpuProgram:
     def __init__(self, stage: BuiltStage, slots: int, rows: int, threads: int) -> None:
         self.stage = stage
         self.rows = rows
-        paths = {Gear(0, dims): path for dims, path in stage.shared.items()} or {
-            gear: static.path for gear, static in stage.static.items()
-        }
-        self._sessions = {gear: _open(path, threads) for gear, path in paths.items()}
+        # By dims, where a session serves every batch size of them; else by gear.
+        paths: Mapping[Any, str] = stage.shared or {gear: static.path for gear, static in stage.static.items()}
+        self._sessions = {key: _open(path, threads) for key, path in paths.items()}
         self._buffers: dict[tuple[int, Any], tuple[Buffer, Buffer]] = {}
         self._bindings: dict[tuple[int, Gear], tuple[Any, Any]] = {}
         self._slots = slots
@@ -95,7 +95,7 @@ class CpuProgram:
         return pair
 
     def _bind(self, slot: int, gear: Gear) -> tuple[Any, Any]:
-        session = self._sessions.get(Gear(0, gear.dims)) or self._sessions.get(gear)
+        session = self._sessions.get(gear.dims if self.stage.shared else gear)
         if session is None:
             raise DeviceError(f"there is no graph for {gear}", fix=f"use one of {', '.join(map(str, self._sessions))}")
         inputs, outputs = self._pair(slot, gear)

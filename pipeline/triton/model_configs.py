@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ge_engine.gears import Gear, Gears
 from ge_engine.model import Model
 from ops import ExportError, TensorSpec
 
@@ -51,6 +52,8 @@ def device_config(model: Composing, name: str, ensemble: Ensemble, plan: Plan) -
         batching.preferred_batch_size.extend(preferred or _preferred(built.gears.batches, ensemble.max_batch_size))
         if deployment.batching.max_delay_us:
             batching.max_queue_delay_microseconds = deployment.batching.max_delay_us
+    if deployment.warmup:
+        _add_warmup(config, model, ensemble, built.gears)
     if not on_npu:
         return config
     for key, value in _npu_options(model, ensemble, plan).items():
@@ -96,6 +99,28 @@ def _add_tensors(config: Any, model: Composing | Ensemble, dims: Callable[[Tenso
     for field, tensors in ((config.input, model.inputs), (config.output, model.outputs)):
         for tensor in tensors:
             field.add(name=tensor.name, data_type=triton_type(tensor.spec.dtype), dims=dims(tensor.spec))
+
+
+def _add_warmup(config: Any, model: Composing, ensemble: Ensemble, gears: Gears) -> None:
+    """A request of each size, and of one sample and the largest batch; ids are 0, which every table has."""
+    batches = (1, ensemble.max_batch_size) if ensemble.max_batch_size > 1 else (1,)
+    for index, size in enumerate(gears.sizes or ((),)):
+        for batch in batches:
+            warmup = config.model_warmup.add(name=f"{Gear(batch, size)}", batch_size=batch)
+            for tensor in model.inputs:
+                shape = tensor.spec.at_gear(index)
+                value = warmup.inputs[tensor.name]
+                value.data_type = (
+                    config.input[0]
+                    .DESCRIPTOR.fields_by_name["data_type"]
+                    .enum_type.values_by_name[triton_type(tensor.spec.dtype)]
+                    .number
+                )
+                value.dims.extend(shape if ensemble.max_batch_size else (ensemble.rows, *shape))
+                if tensor.spec.dtype.startswith("float"):
+                    value.random_data = True
+                else:
+                    value.zero_data = True
 
 
 def _preferred(gears: tuple[int, ...], largest: int) -> list[int]:

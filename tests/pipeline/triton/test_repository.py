@@ -228,6 +228,14 @@ def test_the_settings_of_the_deployment_are_written(tmp_path: Path) -> None:
     assert read_config(root, "team_vector").response_cache.enable
 
 
+def test_warmup_sends_one_sample_and_the_largest_batch(tmp_path: Path) -> None:
+    export(plan_of(tmp_path, gears=(1, 4), warmup=True), tmp_path / "models")
+    warmups = read_config(tmp_path / "models", "vector_1_dense").model_warmup
+    assert [(warmup.name, warmup.batch_size) for warmup in warmups] == [("1", 1), ("4", 4)]
+    assert list(warmups[0].inputs["scale"].dims) == [8]
+    assert warmups[0].inputs["scale"].random_data
+
+
 def test_onnxruntime_as_the_backend_gets_no_npu_options(tmp_path: Path) -> None:
     export(plan_of(tmp_path, gears=(1, 2), model_backend="onnxruntime"), tmp_path / "models")
     config = read_config(tmp_path / "models", "vector_1_dense")
