@@ -1,6 +1,6 @@
 # The same few commands for people and for CI.
 
-PYTHON ?= $(shell for p in /usr/bin/python3.11 python3.11 python3; do $$p -c 'import venv' 2>/dev/null && echo $$p && break; done)
+PYTHON ?= $(shell for p in /usr/bin/python3.11 python3.11 python3; do $$p -c 'import ensurepip, venv' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
 
@@ -8,7 +8,8 @@ BIN := $(VENV)/bin
 
 help:
 	@echo 'make setup   a virtual environment in $(VENV), with the tools, and the weights of the examples'
-	@echo 'make demo    find what is on a photo, with YOLO11'
+	@echo '             (the others do it first)'
+	@echo 'make demo    find what is on a photo, with YOLO11, and draw it'
 	@echo 'make check   format, lint, types, import floors, generated pages'
 	@echo 'make test    all tests'
 	@echo 'make bench   the benchmark suites'
@@ -21,6 +22,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/installed: pyproject.toml | $(BIN)/python
+	@echo 'Installing gepipe and its tools into $(VENV).'
 	$(BIN)/pip install --quiet --editable '.[dev]'
 	@touch $@
 

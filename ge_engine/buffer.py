@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ops import Array, TensorSpec
+from ops import Array, DeviceError, TensorSpec
 
 from .gears import Gear
 
@@ -17,8 +17,16 @@ Allocate = Callable[[int], Array]
 
 
 def aligned_zeros(nbytes: int) -> Array:
-    """A zeroed uint8 block whose address is a multiple of ALIGNMENT."""
-    block = np.zeros(nbytes + ALIGNMENT, np.uint8)
+    """A zeroed uint8 block whose address is a multiple of ALIGNMENT.
+
+    Errors: DeviceError where there is not so much memory.
+    """
+    try:
+        block = np.zeros(nbytes + ALIGNMENT, np.uint8)
+    except (MemoryError, ValueError) as error:  # ValueError: more than numpy can count
+        raise DeviceError(
+            f"there is no memory for a buffer of {nbytes:,} bytes", fix="use smaller gears, or fewer streams"
+        ) from error
     offset = -block.ctypes.data % ALIGNMENT
     return block[offset : offset + nbytes]
 

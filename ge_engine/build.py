@@ -28,7 +28,7 @@ from .weights import WeightFile
 
 __all__ = ["BuiltStage", "Progress", "StageGraph", "StaticGraph", "build"]
 
-Progress = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int], None]  # what is being done, how much is done, of how much
 
 WORST = 1e-3  # a relative difference that no kernel explains
 _OWN_GRAPHS = "each gear runs its own graph, which takes more memory; export the model with a dynamic batch"
@@ -115,6 +115,8 @@ class _Build:
             ) from error
         for name, chain in dynamic_chains(graph, values).items():
             self.dynamic.setdefault(name, chain)
+        for key, spec in self.stage.outputs:
+            set_shape(values[key], gear.shape(spec))  # the model's promise, where inference saw nothing
         _declare(graph.graph, values)
         path = self._write(graph, str(gear), weights)
         return StaticGraph(gear, path, _tensors(graph.graph.input), _tensors(graph.graph.output))
@@ -122,9 +124,12 @@ class _Build:
     def _shared(self, model: onnx.ModelProto, gear: Gear, weights: WeightFile) -> str | None:
         """A graph that serves every batch size; None (and a finding) where there is none."""
         samples = {key: gear.shape(spec)[1:] for key, spec in self.stage.inputs}
+        promised = dict(self.stage.outputs)
         try:
             graph = folded_for_any_batch(model, samples)
             values = values_of(graph)
+        except (OSError, MemoryError):  # no fault of the graph's
+            raise
         except Exception as error:  # neither onnx nor ONNX Runtime has a family of exceptions
             self._find(
                 "G55",
@@ -134,7 +139,7 @@ class _Build:
             return None
         for value in graph.graph.output:
             value.CopyFrom(values[value.name])
-            set_shape(value, (BATCH, *(shape_of(value) or ())[1:]))
+            set_shape(value, (BATCH, *gear.shape(promised[value.name])[1:]))
         name = "x".join(str(size) for _, size in gear.dims)
         return self._write(graph, f"any_{name}" if name else "any", weights)
 

@@ -9,6 +9,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from ops import Array, Counted, SpecError, TensorSpec
+from ops.unique import unique
 
 BATCH = "batch"  # the symbolic name of the leading axis
 IR_VERSION = 8
@@ -49,12 +50,9 @@ class GraphBuilder:
 
     def unique(self, name: str) -> str:
         """`name`, or with a number behind it where it is taken; taken from now on."""
-        candidate, count = name, 1
-        while candidate in self._names:
-            count += 1
-            candidate = f"{name}_{count}"
-        self._names.add(candidate)
-        return candidate
+        free = unique(name, self._names)
+        self._names.add(free)
+        return free
 
     def reserve(self, name: str) -> None:
         """Keep a name that the graph has outside from being taken inside."""
@@ -109,8 +107,6 @@ def value_info(name: str, spec: TensorSpec) -> onnx.ValueInfoProto:
     """One tensor with its batch axis; named and graded dims stay names."""
     if spec.dtype == "bytes":
         raise SpecError(f"{name}: {spec}: bytes cannot enter a graph", fix="decode or tokenize them on the host")
-    dims = [
-        dim if isinstance(dim, int) else dim.limit if isinstance(dim, Counted) else str(dim) for dim in spec.shape
-    ]
+    dims = [dim if isinstance(dim, int) else dim.limit if isinstance(dim, Counted) else str(dim) for dim in spec.shape]
     element = helper.np_dtype_to_tensor_dtype(spec.numpy)
     return helper.make_tensor_value_info(name, element, [BATCH, *dims])

@@ -23,7 +23,7 @@ class Engine:
         self.stage = stage
         self.device = device
         # Without a graph for any batch size, a batch has to fit a gear on every device.
-        self.pads = device.pads or not stage.shared
+        self.pads = device.pads or any(gear.dims not in stage.shared for gear in stage.gears)
         mixes = stage.mixing_node is not None
         sizes = bool(stage.gears.sizes)
         if mixes or (sizes and self.pads):

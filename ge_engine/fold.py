@@ -6,8 +6,10 @@ and every graph of a stage keeps the very same weights.
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 
 import onnx
@@ -27,10 +29,9 @@ _FUSIONS = ("MatMulAddFusion", "LayerNormFusionL1", "GeluFusionL1", "LayerNormFu
 def folded(model: onnx.ModelProto, shapes: Mapping[str, Shape]) -> onnx.ModelProto:
     """A folded copy for these input shapes; a dim may stay a name.
 
-    Errors: BuildError when ONNX Runtime refuses the graph at these shapes.
+    Errors: BuildError when ONNX Runtime refuses the graph at these shapes; OSError when there is no room to write it.
     """
-    working = onnx.ModelProto()
-    working.CopyFrom(model)
+    working = deepcopy(model)
     fix_inputs(working, shapes)
     heavy = weights.detach(working)
     options = runtime.options(threads=1)
@@ -41,6 +42,8 @@ def folded(model: onnx.ModelProto, shapes: Mapping[str, Shape]) -> onnx.ModelPro
         try:
             runtime.make(working, options, disabled=_FUSIONS)
         except Exception as error:  # ONNX Runtime has no family of exceptions
+            if os.path.exists(path):  # the graph was folded, but could not be written
+                raise OSError(f"{path}: {runtime.first_line(error)}") from error
             sizes = ", ".join(f"{name} {list(shape)}" for name, shape in shapes.items())
             raise BuildError(
                 f"the graph does not take {sizes}: {runtime.first_line(error)}",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from ops import SpecError, TensorSpec
+from ops.spec import LARGEST, is_size
 
 
 @dataclass(frozen=True)
@@ -51,18 +52,17 @@ class Gears:
 
     @classmethod
     def of_batches(cls, batches: Sequence[int]) -> Gears:
-        whole = [size for size in batches if isinstance(size, int) and not isinstance(size, bool) and size >= 1]
-        if not batches or len(set(whole)) != len(batches):
+        if not batches or not all(map(is_size, batches)) or len(set(batches)) != len(batches):
             raise SpecError(
                 f"gears {tuple(batches)!r} are not distinct batch sizes",
-                fix="give whole numbers of at least 1, each once",
+                fix=f"give whole numbers from 1 to {LARGEST}, each once",
             )
-        return cls(tuple(sorted(whole)))
+        return cls(tuple(sorted(batches)))
 
     @classmethod
     def of_sizes(cls, sizes: Sequence[Sequence[int]], names: Sequence[str] = ("H", "W")) -> Gears:
         rows = [tuple(size) for size in sizes]
-        sound = all(len(row) == len(names) and all(isinstance(v, int) and v >= 1 for v in row) for row in rows)
+        sound = all(len(row) == len(names) and all(map(is_size, row)) for row in rows)
         if not rows or not sound or len(set(rows)) != len(rows):
             raise SpecError(
                 f"sizes {tuple(rows)!r} are not distinct values of {', '.join(names)}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 
 import onnx
 
@@ -26,8 +27,7 @@ def inline(g: GraphBuilder, skeleton: Skeleton, values: Sequence[GraphValue]) ->
         names[declared.name] = g.batched(value).name
     for tensor in graph.initializer:
         names[tensor.name] = g.unique(g.prefix + tensor.name)
-        copy = onnx.TensorProto()
-        copy.CopyFrom(tensor)
+        copy = deepcopy(tensor)
         copy.name = names[tensor.name]
         g.initializers.append(copy)
     if graph.sparse_initializer:

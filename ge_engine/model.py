@@ -102,21 +102,16 @@ class Model(Op[Outputs]):
     def labels(self) -> tuple[str, ...]:
         """The names of its classes, from label_file or else the ONNX metadata; () where there are none."""
         if isinstance(self.label_file, Asset):
-            try:
-                return tuple(line for line in self.label_file.text().splitlines() if line.strip())
-            except (OSError, UnicodeDecodeError) as error:
-                raise ModelError(
-                    f"labels {self.label_file.path} cannot be read: {error}", fix="give a UTF-8 file, one label a line"
-                ) from error
+            return self.label_file.lines()
         try:
             return labels_of(self.skeleton.metadata)
-        except ModelError:
+        except ModelError:  # to declare TopK(labels=model.labels) must not raise; validate reports the model
             return ()
 
     def infer(self, *specs: TensorSpec, **named: TensorSpec) -> tuple[TensorSpec, ...]:
         skeleton = self.skeleton
-        if self.label_file is not None:
-            _ = self.labels
+        if isinstance(self.label_file, Asset):
+            self.label_file.lines()  # one that cannot be read is refused here, not when labels are asked for
         return model_specs.infer(skeleton, self.model_name, arrange(self.input_names, self.model_name, specs, named))
 
     def run(self, *arrays: Array, out: Array | Mapping[str, Array] | None = None, **named: Array) -> tuple[Array, ...]:

@@ -75,6 +75,12 @@ def _dtype(value: onnx.ValueInfoProto, model: str, kind: str) -> str:
             fix="export the model with plain number tensors for inputs and outputs",
             input=where,
         ) from None
+    if dtype == "bfloat16":
+        raise SpecError(
+            f"{model}: {kind} {value.name!r} is bfloat16, which numpy does not have",
+            fix="export it with float32 or float16 inputs and outputs; inside, bfloat16 may stay",
+            input=where,
+        )
     if dtype == "bytes":
         raise SpecError(
             f"{model}: {kind} {value.name!r} holds strings",
@@ -94,7 +100,9 @@ def _check_input(
         return SpecError(f"{spec}: {message}", fix=fix, input=value.name, rule=rule)
 
     if spec.dtype != dtype:
-        raise refuse(f"dtype is {spec.dtype}, {wants}", f"put a Cast to {dtype} before it", "G10")
+        pixels = spec.dtype == "uint8" and spec.rank == 3 and dtype == "float32"
+        fix = "put a Normalize before it, or else a Cast to float32" if pixels else f"put a Cast to {dtype} before it"
+        raise refuse(f"dtype is {spec.dtype}, {wants}", fix, "G10")
     if declared == ():
         raise refuse(f"{wants}, a scalar: there is no batch axis", "export it with the batch as the first axis")
     if declared is not None and spec.rank != len(declared) - 1:
@@ -229,7 +237,10 @@ def _sample(
 
 
 def _combine(output: str, shapes: Sequence[Shape | None], declared: Shape | None) -> tuple[Any, ...]:
-    """One spec from the shapes at every size: a dim that varies is Graded, one that nobody knows keeps a name."""
+    """One spec from the shapes at every size: a dim that varies is Graded, one that nobody knows keeps a name.
+
+    Where inference knows nothing, the file's own number is taken at its word; build runs the graph and sees.
+    """
     columns = zip(*(shape or () for shape in shapes))
     dims: list[Any] = []
     for axis, sizes in enumerate(columns):
@@ -238,7 +249,7 @@ def _combine(output: str, shapes: Sequence[Shape | None], declared: Shape | None
         is_name = isinstance(declared_dim, str) and declared_dim.isidentifier()
         name = str(declared_dim) if is_name else fallback
         if any(not isinstance(size, int) for size in sizes):
-            dims.append(name)
+            dims.append(declared_dim if isinstance(declared_dim, int) and declared_dim > 0 else name)
         else:
             dims.append(sizes[0] if len(set(sizes)) == 1 else Graded(name, tuple(sizes)))
     return tuple(dims)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from copy import deepcopy
 
 import numpy as np
 import onnx
@@ -67,8 +68,7 @@ def infer_strictly(model: onnx.ModelProto) -> onnx.ModelProto:
 
     Errors: what onnx raises when two shapes do not fit together.
     """
-    detached = onnx.ModelProto()
-    detached.CopyFrom(model)
+    detached = deepcopy(model)
     weights.detach(detached)
     return onnx.shape_inference.infer_shapes(detached, strict_mode=True, data_prop=True)
 
@@ -99,8 +99,7 @@ def ask_runtime(model: onnx.ModelProto, names: list[str]) -> list[onnx.ValueInfo
 
 def with_outputs(model: onnx.ModelProto, names: list[str]) -> onnx.ModelProto:
     """A copy that gives these tensors, too."""
-    exposed = onnx.ModelProto()
-    exposed.CopyFrom(model)
+    exposed = deepcopy(model)
     there = {value.name for value in exposed.graph.output}
     exposed.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names if name not in there)
     return exposed
@@ -112,8 +111,7 @@ def infer_outputs(model: onnx.ModelProto, inputs: Mapping[str, tuple[int, ...]])
     Where inference alone does not get there, the small nodes that compute shapes are evaluated.
     Errors: what onnx raises when the model cannot take these inputs.
     """
-    working = onnx.ModelProto()
-    working.CopyFrom(model)
+    working = deepcopy(model)
     fix_inputs(working, inputs)
     names = [value.name for value in working.graph.output]
     shapes: dict[str, Shape | None] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,6 +16,7 @@ from onnx import TensorProto
 
 from ops import ModelError
 from ops.near import near
+from ops.unique import unique
 
 from . import weights, wire
 from .runtime import first_line, load_error
@@ -38,9 +40,7 @@ class Skeleton:
         return next((entry.version for entry in self.model.opset_import if entry.domain in ("", "ai.onnx")), 0)
 
     def copy(self) -> onnx.ModelProto:
-        model = onnx.ModelProto()
-        model.CopyFrom(self.model)
-        return model
+        return deepcopy(self.model)
 
 
 def read_skeleton(path: str) -> Skeleton:
@@ -50,10 +50,12 @@ def read_skeleton(path: str) -> Skeleton:
     """
     try:
         status = os.stat(path)
-    except OSError:
+    except (OSError, ValueError):  # a path with a NUL is a ValueError
         raise _missing(path) from None
-    if not os.path.isfile(path):
+    if os.path.isdir(path):
         raise ModelError(f"{path} is a folder, not an ONNX file", fix="name the .onnx file in it")
+    if not os.path.isfile(path):  # a pipe or a device might never end
+        raise ModelError(f"{path} is not a file", fix="name an .onnx file")
     if not status.st_size:
         raise ModelError(f"{path} is empty", fix=_EXPORT)
     return _read(path, status.st_mtime_ns, status.st_size)
@@ -74,6 +76,7 @@ def _read(path: str, mtime_ns: int, size: int) -> Skeleton:
                 weights.resolve(tensor, path)
         _forget_default_inputs(model)
         _check(model)
+        _check_outputs(model.graph)
     except ModelError as error:
         raise error.at(path)  # noqa: B904  # the very same error, placed
     except Exception as error:  # onnx has no family of exceptions
@@ -83,8 +86,7 @@ def _read(path: str, mtime_ns: int, size: int) -> Skeleton:
 
 def _check(model: onnx.ModelProto) -> None:
     """Refuse what ONNX Runtime does not load, or ONNX finds unsound."""
-    detached = onnx.ModelProto()
-    detached.CopyFrom(model)
+    detached = deepcopy(model)
     weights.detach(detached)
     fault = load_error(detached)
     if fault and fault.fix:
@@ -94,6 +96,21 @@ def _check(model: onnx.ModelProto) -> None:
     onnx.checker.check_model(detached)
     if fault:
         raise ModelError(f"ONNX Runtime cannot run it: {fault.reason}", fix=_EXPORT)
+
+
+def _check_outputs(graph: onnx.GraphProto) -> None:
+    """Refuse an output that no node makes (an input or a weight handed on), or that is listed twice."""
+    made = {name for node in graph.node for name in node.output}
+    seen: set[str] = set()
+    for value in graph.output:
+        if value.name not in made:
+            raise ModelError(
+                f"its output {value.name!r} is an input or a weight, which no node makes",
+                fix="export the model without this output: the caller has it already",
+            )
+        if value.name in seen:
+            raise ModelError(f"it lists the output {value.name!r} twice", fix="export each output once")
+        seen.add(value.name)
 
 
 def _check_text(model: onnx.ModelProto) -> None:
@@ -130,8 +147,10 @@ def _missing(path: str) -> ModelError:
     folder, name = os.path.split(path)
     try:
         beside = sorted(os.listdir(folder or "."))
-    except OSError:
+    except (OSError, ValueError):
         return ModelError(f"there is no file {path}, nor a folder {folder}", fix="write the path relative to the file")
+    if name in beside:
+        return ModelError(f"{path} is a link to what is not there", fix="mend the link, or put the model there")
     models = [other for other in beside if other.endswith(".onnx")]
     fix = "put the model there, or write its path relative to the file that declares it"
     return ModelError(f"there is no file {path}", fix=near(name, models) if models else fix)
@@ -144,9 +163,7 @@ def _lift(model: onnx.ModelProto) -> None:
         for node in graph.node:
             for attribute in node.attribute:
                 if node.op_type == "Constant" and attribute.name == "value" and weights.is_heavy(attribute.t):
-                    name = f"{node.output[0]}_value"
-                    while name in names:
-                        name += "_"
+                    name = unique(f"{node.output[0]}_value", names)
                     names.add(name)
                     tensor = model.graph.initializer.add()
                     tensor.CopyFrom(attribute.t)

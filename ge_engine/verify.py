@@ -36,12 +36,20 @@ def deviations(static: Mapping[Gear, StaticGraph], shared: Mapping[Dims, str], b
         for graph in (graph for gear, graph in static.items() if gear.dims == dims):
             batch = random_batch(graph.inputs, bounds)
             try:
-                results = Runner(graph.path)(batch)
+                results = _kept_promise(graph, Runner(graph.path)(batch))
             except Exception as error:  # ONNX Runtime has no family of exceptions
                 raise Unrunnable(graph.gear) from error
             if dims in shared:
                 found[dims] = max(found.get(dims, 0.0), _gap(results, together, batch))
     return found
+
+
+def _kept_promise(graph: StaticGraph, results: list[Array]) -> list[Array]:
+    """The results. Errors: ValueError where one has not the shape that was promised, and that its buffer has."""
+    for (name, _, shape), result in zip(graph.outputs, results):
+        if result.shape != shape:
+            raise ValueError(f"output {name} has the shape {list(result.shape)}, promised was {list(shape)}")
+    return results
 
 
 def _opened(path: str) -> Runner | None:

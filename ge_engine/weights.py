@@ -11,6 +11,7 @@ import io
 import math
 import os
 from collections.abc import Iterable
+from copy import deepcopy
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
@@ -107,8 +108,7 @@ def read(tensor: TensorProto) -> Array:
     """The values of any tensor, heavy or not."""
     if not is_heavy(tensor):
         return numpy_helper.to_array(tensor)
-    whole = TensorProto()
-    whole.CopyFrom(tensor)
+    whole = deepcopy(tensor)
     load(whole)
     return numpy_helper.to_array(whole)
 

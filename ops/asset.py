@@ -11,7 +11,7 @@ from .where import caller
 
 @dataclass(frozen=True)
 class Asset:
-    """A file, by absolute path. In JSON it is its file name, and the file stands beside the JSON."""
+    """A file, by absolute path. In JSON the path is relative to the folder that the JSON stands in."""
 
     path: str
 
@@ -28,5 +28,19 @@ class Asset:
             raise SpecError(f"there is no file {self.path}", fix="give a path relative to the file that declares it")
 
     def text(self) -> str:
+        """Errors: OSError, also for what is no file: a device or a pipe might never end."""
+        if os.path.exists(self.path) and not os.path.isfile(self.path):
+            raise OSError(f"{self.path} is not a file")
         with open(self.path, encoding="utf-8") as file:
             return file.read()
+
+    def lines(self) -> tuple[str, ...]:
+        """The lines of a text, empty ones between others too: the number of a line can mean something.
+
+        Errors: SpecError for what cannot be read as UTF-8.
+        """
+        try:
+            text = self.text()
+        except (OSError, UnicodeDecodeError) as error:
+            raise SpecError(f"{self.path} cannot be read: {error}", fix="give a UTF-8 file, one item a line") from error
+        return tuple(text.removesuffix("\n").split("\n")) if text else ()

@@ -11,7 +11,7 @@ import numpy as np
 from .errors import DecodeError, SpecError
 from .image_header import ImageHeader, read_header
 from .op import Edge, Op
-from .spec import Array, TensorSpec, require
+from .spec import Array, TensorSpec, require, require_flag, require_whole
 
 _FLAGS = {"RGB": cv2.IMREAD_COLOR, "BGR": cv2.IMREAD_COLOR, "GRAY": cv2.IMREAD_GRAYSCALE}
 # libjpeg writes RGB by itself. In 4.11 and 5.0 this flag makes noise of a 16-bit TIFF; 4.10 does not have it.
@@ -68,8 +68,8 @@ class DecodeImage(Op[Edge]):
         require(data, "data", dtype=("bytes",), rank=0, fix="give it an input of ops.ENCODED_IMAGE")
         if self.color not in tuple(_FLAGS):
             raise SpecError(f"color is {self.color!r}", fix=f"use one of {', '.join(_FLAGS)}")
-        if not isinstance(self.max_pixels, int) or self.max_pixels < 1:
-            raise SpecError(f"max_pixels is {self.max_pixels}", fix="give a whole number, 1 or more")
+        require_flag("apply_orientation", self.apply_orientation)
+        require_whole("max_pixels", self.max_pixels)
         return TensorSpec("uint8", ("H", "W", 1 if self.color == "GRAY" else 3))
 
     def run(self, data: bytes, out: Array | None = None) -> Array:

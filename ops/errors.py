@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .spec import TensorSpec
@@ -141,3 +141,8 @@ class ValidationError(GepipeError):
         count = len(self.findings)
         lines = "\n".join(str(finding) for finding in self.findings)
         super().__init__(f"{subject}: {count} problem{'s' if count != 1 else ''}\n{lines}")
+        self.subject = subject
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """An exception has to come back from a worker process."""
+        return type(self), (self.subject, self.findings)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +45,11 @@ class HostStage:
 
     def __init__(self, steps: Sequence[Step], keep: frozenset[str]) -> None:
         self.steps = tuple(steps)
-        self._runners = tuple(_Runner(step) for step in steps)
+        made = {key for step in steps for key, _, _ in step.outputs}
+        readers = Counter(key for step in steps for key in set(step.inputs))
+        # The caller's own, the buffers', the constants, and what more than one step sees: no op may write there.
+        others = {key for key, count in readers.items() if key not in made or key in keep or count > 1}
+        self._runners = tuple(_Runner(step, others) for step in steps)
         last_use: dict[str, int] = {}
         for index, step in enumerate(steps):
             for key in (*step.inputs, *(output[0] for output in step.outputs)):
@@ -72,8 +77,9 @@ class HostStage:
 class _Runner:
     """A step with all that does not change from sample to sample looked up."""
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: Step, others: Set[str]) -> None:
         self.step = step
+        self.inputs = tuple((key, key in others) for key in step.inputs)
         self.run_op = step.op.run
         parameters = inspect.signature(step.op.run).parameters
         self.takes_out = "out" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
@@ -83,7 +89,7 @@ class _Runner:
 
     def run(self, values: dict[str, Any], out: Mapping[str, Array], on_gear: OnGear | None) -> int:
         step = self.step
-        arrays = [values[key] for key in step.inputs]
+        arrays = [_locked(values[key]) if other else values[key] for key, other in self.inputs]
         try:
             if self.gear is not None and on_gear is not None:
                 on_gear(step, self.gear(*arrays))
@@ -94,16 +100,17 @@ class _Runner:
                 result = self.run_op(*arrays, out=targets[""] if self.single else targets)
         except GepipeError as error:
             raise error.at(step.place)  # noqa: B904  # the very same error, placed
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # an op that exits may not take the server with it
             raise OpError(
                 f"{type(error).__name__}: {error}",
                 fix="look at the cause; the op or its input is at fault",
                 where=step.place,
             ) from error
         results = (result,) if self.single else result
-        if len(results) != len(self.checks):
+        if not isinstance(results, (tuple, list)) or len(results) != len(self.checks):
+            count = len(results) if isinstance(results, (tuple, list)) else f"a {type(results).__name__} for the"
             raise OpError(
-                f"returned {len(results)} outputs, declared {len(self.checks)}",
+                f"returned {count} outputs, declared {len(self.checks)}",
                 fix="return what infer says",
                 where=step.place,
             )
@@ -121,6 +128,14 @@ class _Runner:
                 value = target
             values[check.key] = value
         return copied
+
+
+def _locked(value: Any) -> Any:
+    """An array as its reader may have it: read-only."""
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.flags.writeable = False
+    return value
 
 
 class _Check:

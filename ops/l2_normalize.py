@@ -32,7 +32,7 @@ class L2Normalize(Op[Edge]):
     def infer(self, x: TensorSpec) -> TensorSpec:
         require(x, "x", dtype=("float32",), fix='put Cast("float32") before it')
         require_axis(x, "x", self.axis)
-        if not np.float32(self.eps) > 0:
+        if not 0 < self.eps <= np.finfo(np.float32).max or not np.float32(self.eps) > 0:
             raise SpecError(f"eps is {self.eps}, wanted a float32 above 0", fix="leave it at 1e-12")
         return x
 

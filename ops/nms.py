@@ -9,7 +9,7 @@ import numpy as np
 
 from .errors import SpecError
 from .op import Edge, Op
-from .spec import Array, Counted, TensorSpec, may_agree, require, require_whole
+from .spec import Array, Counted, TensorSpec, may_agree, require, require_flag, require_whole
 
 MAX_CANDIDATES = 30_000  # Ultralytics' max_nms: bounds the time of a flood of boxes
 BLOCK = 2**13  # overlaps computed at once: enough to hide the cost of a call, few enough for the cache
@@ -67,6 +67,7 @@ class NMS(Op[Detections]):
                     input=name,
                 )
         check_threshold("score_threshold", self.score_threshold, -np.inf, np.inf)
+        require_flag("class_agnostic", self.class_agnostic)
         return detection_specs(self.iou_threshold, self.max_detections)
 
     def run(self, boxes: Array, scores: Array, classes: Array) -> tuple[Array, Array, Array]:

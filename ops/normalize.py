@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -17,7 +18,7 @@ class Normalize(Op[Edge]):
 
     Input:      image  uint8[h,w,C]    channels last, 0..255
     Output:     x      float32[C,h,w]  no unit; mean and std are in 0-1 units
-    Errors:     SpecError when mean, std and C disagree, or a std is 0.
+    Errors:     SpecError when mean, std and C disagree, a std is 0, or one is no finite number.
     Reference:  torchvision ToDtype(scale=True) + Normalize
     Deviation:  1e-6 relative to the float64 formula
 
@@ -41,6 +42,7 @@ class Normalize(Op[Edge]):
                 )
         if 0 in self.std:
             raise SpecError(f"std {self.std} holds a 0", fix="divide by something")
+        self._check_numbers()
         return TensorSpec("float32", (channels, height, width))
 
     def run(self, image: Array, out: Array | None = None) -> Array:
@@ -58,6 +60,18 @@ class Normalize(Op[Edge]):
         x = g.op("Cast", g.op("Transpose", image, perm=[0, 3, 1, 2]), to=1)
         y = g.op("Mul", x, g.constant(scale.reshape(1, -1, 1, 1)))
         return g.op("Sub", y, g.constant(shift.reshape(1, -1, 1, 1))) if shift.any() else y
+
+    def _check_numbers(self) -> None:
+        sound = all(isinstance(value, Real) and not isinstance(value, bool) for value in (*self.mean, *self.std))
+        if sound:
+            with np.errstate(all="ignore"):
+                scale, shift = self._affine()
+            sound = bool(np.isfinite(scale).all() and scale.all() and np.isfinite(shift).all())
+        if not sound:
+            raise SpecError(
+                f"mean is {self.mean}, std is {self.std}: not numbers that pixels can be scaled by",
+                fix="give the training's mean and std as finite numbers in 0-1 units",
+            )
 
     def _affine(self) -> tuple[Array, Array]:
         """(x / 255 - mean) / std as x * scale - shift, rounded once to float32."""

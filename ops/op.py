@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, get_args, get_origin, runtime_checkable
 
-from .errors import DeclarationError
+from .errors import DeclarationError, SpecError
 from .spec import Array, TensorSpec
 from .where import Where, caller
 
 R = TypeVar("R")
+_ANY_POSITION, _ANY_NAME = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,10 @@ class Value(Protocol):
 
 
 class Builder(Protocol):
-    """Where `lower` writes. A constant has a leading axis of 1, so that it broadcasts over the batch."""
+    """Where `lower` writes.
+
+    An input of `lower` that is a constant of the pipeline has a leading axis of 1, so that it broadcasts over the batch.
+    """
 
     @property
     def opset(self) -> int: ...
@@ -75,7 +79,8 @@ class Op(Generic[R]):
 
     infer(*specs) -> spec or a tuple of specs   called by validate only; attribute checks live here
     run(*arrays, out=None) -> array or tuple    one sample; `out` is an array for one output, a mapping with
-                                                any subset for several; returns what it wrote
+                                                any subset for several; returns what it wrote, and leaves its
+                                                inputs as they are: what others read too comes read-only
     lower(g, *values) -> value or tuple         with a leading batch axis; an op without it stays on the host
     gear(*arrays) -> int                        only of an op that emits Graded dims: the index of the size that run
                                                 will take for these arrays, so that it can be handed the right `out`
@@ -102,7 +107,14 @@ class Op(Generic[R]):
 
     @property
     def input_names(self) -> tuple[str, ...]:
-        return tuple(inspect.signature(self.infer).parameters)
+        parameters = inspect.signature(self.infer).parameters.values()
+        open_ended = [parameter for parameter in parameters if parameter.kind in (_ANY_POSITION, _ANY_NAME)]
+        if open_ended:
+            raise SpecError(
+                f"infer takes {open_ended[0]}: its inputs have no names",
+                fix="name each input as a parameter of infer, or define the property input_names",
+            )
+        return tuple(parameter.name for parameter in parameters)
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -114,8 +126,14 @@ class Op(Generic[R]):
         """What its node is called unless `name=` says otherwise: CenterCrop is center_crop."""
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", type(self).__name__).lower()
 
-    def __call__(self, *inputs: Edge, name: str | None = None, **named: Edge) -> R:
+    def __call__(self, /, *inputs: Edge, name: str | None = None, **named: Edge) -> R:
         where = caller()
+        if isinstance(name, Edge):
+            raise DeclarationError(
+                f"{type(self).__name__}: name= is given an edge, but it names the node",
+                fix="pass the edge by position",
+                where=str(where),
+            )
         given = {**{f"input {i + 1}": edge for i, edge in enumerate(inputs)}, **named}
         for label, edge in given.items():
             if not isinstance(edge, Edge):

@@ -43,6 +43,8 @@ class Graded:
         return self.name
 
 
+LARGEST = 2**31 - 1  # of an axis: OpenCV and NPUs count no further
+
 Dim = Union[int, str, Counted, Graded]
 
 # The canonical name (numpy's), and the other spellings of the field: ONNX enum, ONNX, Triton, wire, OpenVINO.
@@ -77,7 +79,7 @@ def canonical_dtype(dtype: Any) -> str:
         key = "bytes"
     else:
         try:
-            key = np.dtype(dtype).name
+            key = None if dtype is None else np.dtype(dtype).name  # numpy takes None for float64
         except TypeError:
             key = None
     try:
@@ -105,10 +107,7 @@ class TensorSpec:
 
     def __init__(self, dtype: Any, shape: Sequence[Dim]) -> None:
         object.__setattr__(self, "dtype", canonical_dtype(dtype))
-        object.__setattr__(self, "shape", tuple(shape))
-        for dim in self.shape:
-            if isinstance(dim, int) and (isinstance(dim, bool) or dim < 1):
-                raise SpecError(f"{self}: a dim is {dim}", fix="give sizes of at least 1, or a name for what varies")
+        object.__setattr__(self, "shape", tuple(_sound(dim, self.dtype, shape) for dim in shape))
         if not self.shape and self.dtype != "bytes":
             raise SpecError(f"{self.dtype}[]: a scalar", fix="give it the shape (1,): only bytes have rank 0")
 
@@ -154,6 +153,28 @@ class TensorSpec:
 
     def __str__(self) -> str:
         return f"{self.dtype}[{','.join(str(dim) for dim in self.shape)}]" if self.shape else self.dtype
+
+
+def _sound(dim: Any, dtype: str, shape: Sequence[Any]) -> Dim:
+    """A dim that can be one; numpy's whole numbers become Python's."""
+    if isinstance(dim, np.integer):
+        dim = int(dim)
+    if isinstance(dim, Counted):
+        sound = _is_name(dim.name) and is_size(dim.limit)
+    elif isinstance(dim, Graded):
+        sound = _is_name(dim.name) and isinstance(dim.values, tuple) and bool(dim.values)
+        sound = sound and all(map(is_size, dim.values))
+    else:
+        sound = _is_name(dim) or is_size(dim)
+    if not sound:
+        text = f"{dtype}[{','.join(map(str, shape))}]"
+        raise SpecError(f"{text}: a dim is {dim!r}", fix=f"give sizes from 1 to {LARGEST}, or a name for what varies")
+    known: Dim = dim
+    return known
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
 
 
 def _fixed(dim: Dim, index: int, spec: TensorSpec) -> int:
@@ -206,13 +227,32 @@ def may_agree(a: Dim, b: Dim) -> bool:
     return a == b or isinstance(a, str) or isinstance(b, str)
 
 
+def is_whole(value: Any, least: int = 1) -> bool:
+    """Whether it is an int of at least `least`; a bool is none."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def is_size(value: Any) -> bool:
+    """Whether it can be the size of an axis."""
+    return is_whole(value) and value <= LARGEST
+
+
 def require_whole(name: str, value: Any, *, least: int = 1) -> None:
     """Refuse an attribute that is not a whole number of at least `least`.
 
     Errors: SpecError with the attribute's name and value.
     """
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+    if not is_whole(value, least):
         raise SpecError(f"{name} is {value!r}", fix=f"give {name} a whole number of at least {least}")
+
+
+def require_flag(name: str, value: Any) -> None:
+    """Refuse an attribute that is neither True nor False: the text "false" would count as true.
+
+    Errors: SpecError with the attribute's name and value.
+    """
+    if not isinstance(value, bool):
+        raise SpecError(f"{name} is {value!r}", fix=f"give {name} True or False")
 
 
 ENCODED_IMAGE = TensorSpec("bytes", ())

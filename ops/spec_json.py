@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .spec import Array, Counted, Dim, Graded, TensorSpec
+from .spec import Array, Counted, Dim, Graded, TensorSpec, require_whole
 
 
 def spec_to_json(spec: TensorSpec) -> dict[str, Any]:
@@ -33,7 +33,9 @@ def array_to_json(array: Array) -> dict[str, Any]:
 
 def array_from_json(value: dict[str, Any]) -> Array:
     """Errors: SpecError, ValueError, TypeError or KeyError for what is no array."""
-    spec = TensorSpec(value["dtype"], tuple(_size(size) for size in value["shape"]))
+    for size in value["shape"]:
+        require_whole("a dim", size)
+    spec = TensorSpec(value["dtype"], value["shape"])
     if spec.dtype == "bytes":
         array = np.empty(len(value["data"]), object)
         array[:] = [base64.b64decode(item, validate=True) for item in value["data"]]
@@ -56,18 +58,7 @@ def _dim_to_json(dim: Dim) -> Any:
 def _dim_from_json(value: Any) -> Dim:
     if isinstance(value, dict):
         if "counted" in value:
-            return Counted(_name(value["counted"]), _size(value["limit"]))
-        return Graded(_name(value["graded"]), tuple(_size(size) for size in value["values"]))
-    return _name(value) if isinstance(value, str) else _size(value)
-
-
-def _name(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not the name of a dim")
-    return value
-
-
-def _size(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{value!r} is not the size of a dim")
-    return value
+            return Counted(value["counted"], value["limit"])
+        return Graded(value["graded"], tuple(value["values"]))
+    dim: Dim = value  # TensorSpec refuses what is none
+    return dim

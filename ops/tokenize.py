@@ -13,7 +13,7 @@ import numpy as np
 from .asset import Asset
 from .errors import SampleError, SpecError
 from .op import Edge, Op
-from .spec import Array, TensorSpec, canonical_dtype, require
+from .spec import Array, TensorSpec, canonical_dtype, require, require_flag, require_whole
 from .wordpiece import WordPiece
 
 _NEEDED = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
@@ -62,6 +62,7 @@ class Tokenize(Op[TokenizeEdges]):
 
     def infer(self, text: TensorSpec) -> tuple[TensorSpec, TensorSpec, TensorSpec]:
         require(text, "text", dtype=("bytes",), rank=0)
+        require_flag("lowercase", self.lowercase)
         self._asset.check()
         lacking = [token for token in _NEEDED if token not in self._wordpiece.ids]
         if lacking:
@@ -69,8 +70,7 @@ class Tokenize(Op[TokenizeEdges]):
                 f"{self._asset.path} lacks {', '.join(lacking)}",
                 fix="give the vocab.txt of a BERT-type model, one token a line",
             )
-        if self.max_length < 2:
-            raise SpecError(f"max_length is {self.max_length}", fix="give at least 2: [CLS] and [SEP] are always there")
+        require_whole("max_length", self.max_length, least=2)  # [CLS] and [SEP] are always there
         if canonical_dtype(self.dtype) not in ("int32", "int64"):
             raise SpecError(f"dtype is {self.dtype}, wanted int32 or int64", fix="take the dtype of the model's input")
         spec = TensorSpec(self.dtype, (self.max_length,))

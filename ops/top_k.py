@@ -80,7 +80,7 @@ class TopK(Op[Ranking]):
 
     @cached_property
     def _names(self) -> Array:
-        lines = self.labels.text().rstrip("\n").split("\n") if isinstance(self.labels, Asset) else self.labels
+        lines = self.labels.lines() if isinstance(self.labels, Asset) else self.labels
         names = np.empty(len(lines), object)
         names[:] = [line.encode() for line in lines]
         return names

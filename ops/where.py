@@ -19,10 +19,10 @@ class Where:
     @property
     def folder(self) -> str:
         """The folder that relative paths in that file start from."""
-        return os.path.dirname(self.file) if os.path.isabs(self.file) else os.getcwd()
+        return os.path.dirname(self.file) if os.path.isabs(self.file) else current_folder()
 
     def __str__(self) -> str:
-        here = os.getcwd() + os.sep
+        here = current_folder() + os.sep
         name = self.file[len(here) :] if self.file.startswith(here) else self.file
         return f"{name}:{self.line}" if self.line else name
 
@@ -38,4 +38,17 @@ def caller() -> Where:
             break
         frame = frame.f_back
     file = frame.f_code.co_filename
-    return Where(file if file.startswith("<") else os.path.abspath(file), frame.f_lineno)
+    return Where(file if file.startswith("<") else absolute(file), frame.f_lineno)
+
+
+def absolute(path: str) -> str:
+    """The path from the root; as it is where there is no current folder."""
+    return os.path.normpath(os.path.join(current_folder(), path))
+
+
+def current_folder() -> str:
+    """The working directory; the root where it has been deleted, which is no reason to fail."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return os.sep

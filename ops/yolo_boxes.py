@@ -10,7 +10,7 @@ from .errors import SpecError
 from .letterbox import unletterbox
 from .nms import Detections, check_threshold, detection_specs, greedy_nms
 from .op import Op
-from .spec import Array, TensorSpec, may_agree, require
+from .spec import Array, TensorSpec, may_agree, require, require_flag
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,7 @@ class YoloBoxes(Op[Detections]):
                 input="transform",
             )
         check_threshold("conf_threshold", self.conf_threshold, 0, 1)
+        require_flag("class_agnostic", self.class_agnostic)
         return detection_specs(self.iou_threshold, self.max_detections)
 
     def run(self, head: Array, transform: Array) -> tuple[Array, Array, Array]:

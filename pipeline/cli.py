@@ -44,9 +44,19 @@ err = Console(stderr=True, highlight=False)
 
 Target = Annotated[str, typer.Argument(metavar="PIPELINE", help="graph.py, graph.py:name or module:name")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-DeploymentFile = Annotated[Optional[Path], typer.Option("--deployment", metavar="FILE", help="A Deployment as JSON.")]
-GearsText = Annotated[Optional[str], typer.Option("--gears", metavar="SIZES", help='Batch sizes, as "1,2,4,8".')]
-Streams = Annotated[Optional[int], typer.Option("--streams", help="Execution contexts.")]
+DeploymentFile = Annotated[
+    Optional[Path],
+    typer.Option(
+        "--deployment",
+        metavar="FILE",
+        help='Settings as JSON, as {"gears": [1, 4], "streams": 2}: see help(pipeline.Deployment).',
+    ),
+]
+GearsText = Annotated[
+    Optional[str],
+    typer.Option("--gears", metavar="SIZES", help='Batch sizes, as "1,2,4,8": a static graph for each. By default 1.'),
+]
+Streams = Annotated[Optional[int], typer.Option("--streams", help="How many batches may run at once. By default 1.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
 
 FAILED = 1
@@ -97,9 +107,12 @@ def plan(
 def run(
     target: Target,
     inputs: Annotated[
-        Optional[list[str]], typer.Option("-i", "--input", metavar="NAME=VALUE", help="A value, or @FILE.")
+        Optional[list[str]],
+        typer.Option(
+            "-i", "--input", metavar="NAME=VALUE", help="For each input: text, JSON for an array, or @FILE of either."
+        ),
     ] = None,
-    device: Annotated[str, typer.Option("--device", help="cpu or null.")] = "cpu",
+    device: Annotated[str, typer.Option("--device", help="cpu, or null: answers zeros, without calculating.")] = "cpu",
     gears: GearsText = None, deployment: DeploymentFile = None, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Run a pipeline on one sample."""
@@ -229,14 +242,14 @@ def _errors(debug: bool) -> Iterator[None]:
     """Errors as text and an exit code, unless --debug."""
     try:
         yield
-    except (typer.Exit, typer.Abort, BrokenPipeError):
+    except (typer.Exit, typer.Abort, BrokenPipeError, SystemExit):  # rich exits when nobody reads on
         raise
     except ValidationError as error:
         if debug:
             raise
         print_findings(error.findings, error.message.partition(":")[0], err)
         raise typer.Exit(FAILED) from None
-    except (Exception, SystemExit) as error:
+    except Exception as error:
         if debug:
             raise
         err.print(Text(say(error), style="red"), soft_wrap=True)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, Union
 from ge_engine.gears import Gears
 from ops import SpecError
 from ops.near import near
+from ops.spec import require_whole
 
 Batches = tuple[int, ...]
 T = TypeVar("T")
@@ -41,8 +42,8 @@ class Batching:
     max_pending: int = 1024
 
     def __post_init__(self) -> None:
-        _whole("batching.max_delay_us", self.max_delay_us, 0)
-        _whole("batching.max_pending", self.max_pending, 1)
+        require_whole("batching.max_delay_us", self.max_delay_us, least=0)
+        require_whole("batching.max_pending", self.max_pending)
         object.__setattr__(self, "preferred", _whole_numbers("batching.preferred", self.preferred, 1))
 
 
@@ -93,10 +94,10 @@ class Deployment:
         set_field(self, "cores", None if self.cores is None else _per_model("cores", self.cores, _cores))
         set_field(self, "precision", _per_model("precision", self.precision, _precision))
         for name in ("streams", "host_instances"):
-            _whole(name, getattr(self, name), 1)
+            require_whole(name, getattr(self, name))
         for name in ("threads", "max_batch_size"):
             if getattr(self, name) is not None:
-                _whole(name, getattr(self, name), 1)
+                require_whole(name, getattr(self, name))
         for name in ("exact", "static", "profiling", "dump_graph", "warmup", "response_cache"):
             if not isinstance(getattr(self, name), bool):
                 raise SpecError(f"{name} is {getattr(self, name)!r}", fix="give True or False")
@@ -195,19 +196,14 @@ def _known(what: str, cls: type[Any], fields: Mapping[str, Any]) -> None:
             raise SpecError(f"{what} has no field {name!r}", fix=near(str(name), known))
 
 
-def _whole(field: str, value: Any, least: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise SpecError(f"{field} is {value!r}", fix=f"give a whole number of at least {least}")
-    return value
-
-
 def _whole_numbers(field: str, value: Any, least: int) -> tuple[int, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise SpecError(f"{field} is {value!r}", fix=f"give a tuple of whole numbers of at least {least}")
-    numbers = tuple(_whole(field, item, least) for item in value)
-    if len(set(numbers)) < len(numbers):
+    for item in value:
+        require_whole(field, item, least=least)
+    if len(set(value)) < len(value):
         raise SpecError(f"{field} is {value!r}", fix="name each once")
-    return numbers
+    return tuple(value)
 
 
 def _one_of(field: str, value: Any, choices: Sequence[str]) -> str:

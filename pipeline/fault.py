@@ -9,11 +9,12 @@ from typing import Any
 
 from ge_engine.model import Model
 from ops import ModelError, Op, SpecError, Where
+from ops.where import absolute
 
 from .report import Report
 
 
-def add_fault(report: Report, index: int, error: Exception, *, graded: bool = False) -> None:
+def add_fault(report: Report, index: int, error: Exception | SystemExit, *, graded: bool = False) -> None:
     """G10 to G15 and G19 for what an op refuses, G23 for a user's op that failed.
 
     graded: the input at fault comes in several sizes.
@@ -26,12 +27,13 @@ def add_fault(report: Report, index: int, error: Exception, *, graded: bool = Fa
     elif isinstance(error, ModelError):
         rule = "G14" if isinstance(op, Model) and not os.path.exists(op.file) else "G15"
         report.add(rule, where, f"{place}: {error.message}", error.fix)
-    elif type(op).__module__.partition(".")[0] in ("ops", "ge_engine"):
+    elif (package := type(op).__module__.partition(".")[0]) in ("ops", "ge_engine"):
         message = f"{place} cannot use {_attributes(op)}: {type(error).__name__}: {error}"
-        report.add("G13", where, message, f"give the attributes the types that help(ops.{type(op).__name__}) shows")
+        fix = f"give the attributes the types that help({package}.{type(op).__name__}) shows"
+        report.add("G13", where, message, fix)
     else:
         frame = traceback.extract_tb(error.__traceback__)[-1]
-        line = Where(os.path.abspath(frame.filename), frame.lineno or 0)
+        line = Where(absolute(frame.filename), frame.lineno or 0)
         message = f"{place}: {type(error).__name__} at {line}: {error}"
         report.add("G23", where, message, f"mend {type(op).__name__}.infer: TensorSpecs in, a TensorSpec an output out")
 

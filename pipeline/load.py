@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
-import itertools
 import os
 import sys
 import sysconfig
@@ -15,6 +14,8 @@ from types import ModuleType
 
 from ops import Finding, GepipeError, ValidationError, Where, WrongUse
 from ops.near import near
+from ops.unique import unique
+from ops.where import current_folder
 
 from .pipeline import Pipeline
 
@@ -70,8 +71,7 @@ def _run_file(path: str) -> ModuleType:
     if os.path.dirname(path) not in sys.path:
         sys.path.insert(0, os.path.dirname(path))  # as `python graph.py` does: the user's own modules are found
     stem = os.path.splitext(os.path.basename(path))[0]
-    names = itertools.chain((stem,), (f"{stem}_{i}" for i in itertools.count(2)))
-    name = next(name for name in names if name not in sys.modules)
+    name = unique(stem, sys.modules)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise WrongUse(f"{path} is not a Python file", fix="give the graph.py that declares the pipeline")
@@ -99,8 +99,8 @@ def _no_file(path: str) -> WrongUse:
 def _import(name: str) -> ModuleType:
     if not all(part.isidentifier() for part in name.split(".")):
         raise WrongUse(f"{name} is neither a file nor a module", fix=_FORMS)
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())  # as `python -m` does
+    if current_folder() not in sys.path:
+        sys.path.insert(0, current_folder())  # as `python -m` does
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

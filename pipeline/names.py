@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ge_engine.model import Model
 from ops import Where
+from ops.unique import unique
 
 from .declaration import Entry, Node, Ref
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from .report import Report
 
 _USABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_FIX = "use letters, digits, _ and -, beginning with a letter or _"
+_FIX = "use a-z, A-Z, 0-9, _ and -, beginning with a letter or _"
 
 
 def name_entries(entries: Sequence[Entry]) -> dict[int, str]:
@@ -37,20 +38,6 @@ def usable(name: str) -> str:
     """
     cleaned = re.sub(r"[^A-Za-z0-9_-]", "_", name)
     return cleaned if _USABLE.fullmatch(cleaned) else f"_{cleaned}"
-
-
-def unique(name: str, taken: Iterable[str]) -> str:
-    """The name, or with a number behind it where it is taken.
-
-    >>> unique("cast", ["cast", "cast_2"])
-    'cast_3'
-    """
-    others = set(taken)
-    candidate, count = name, 1
-    while candidate in others:
-        count += 1
-        candidate = f"{name}_{count}"
-    return candidate
 
 
 def check_names(report: Report) -> None:
@@ -97,7 +84,7 @@ def _check_usable(report: Report, what: str, name: Any, where: Where) -> None:
     elif isinstance(name, str) and _USABLE.fullmatch(name):
         return
     else:
-        fix = f"{_FIX}: {usable(name)}" if isinstance(name, str) else _FIX
+        fix = f"{_FIX}: {usable(name)}" if isinstance(name, str) and usable(name).strip("_-") else _FIX
     report.add("G17", where, f"{what} {name!r} has a name that cannot be used", fix)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,7 +50,7 @@ def _form(spec: TensorSpec) -> str:
 
 def _value(text: str, spec: TensorSpec) -> Any:
     if not text.startswith("@"):
-        return text.encode() if not spec.shape else _array(json.loads(text), spec)
+        return os.fsencode(text) if not spec.shape else _array(json.loads(text), spec)
     with open(text[1:], "rb") as file:
         if not spec.shape:
             return file.read()

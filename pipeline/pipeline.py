@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ge_engine.build import Progress
 from ops import DeclarationError, Edge, Finding, TensorSpec, Where
 from ops.op import Call
 from ops.where import caller
@@ -13,7 +14,7 @@ from ops.where import caller
 from .declaration import Constant, Declaration, Entry, Input, Node, Output, Ref
 from .deployment import Deployment
 from .graph import Graph
-from .plan import Plan, Progress
+from .plan import Plan
 from .validate import validate
 
 
@@ -69,9 +70,10 @@ class Pipeline:
         where = caller()
         for name, edge in edges.items():
             if not isinstance(edge, Edge):
+                fields = ", ".join(f".{field}" for field in getattr(edge, "_fields", ()))
                 raise DeclarationError(
                     f"output {name!r}: {type(edge).__name__} is not an edge",
-                    fix="pass what an op returned; of a bundle, one of its fields",
+                    fix=f"pass one of its outputs: {fields}" if fields else "pass what an op returned",
                     where=str(where),
                 )
             self._declaration.outputs.append(Output(name, self._ref(edge, where, f"output '{name}'"), where))

@@ -6,23 +6,22 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from ge_engine.build import BuiltStage, StageGraph, build
+from ge_engine.build import BuiltStage, Progress, StageGraph, build
 from ge_engine.devices import Device
 from ge_engine.gears import Gears
-from ops import Finding
+from ops import BuildError, Finding
 
 from .deployment import Deployment
 from .explain import explain
 from .graph import Graph
 from .session import Session
 from .stages import Stage, partition
-
-Progress = Callable[[str, int, int], None]  # what is built, how many are done, of how many
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,17 +41,18 @@ class Plan:
     def of(cls, graph: Graph, deployment: Deployment, progress: Progress | None = None) -> Plan:
         """Partition a graph, and build its device stages.
 
-        Errors: BuildError naming the stage.
+        Errors: BuildError naming the stage, or what the machine lacks.
         """
         stages = partition(graph, deployment)
-        folder = Path(tempfile.mkdtemp(prefix="gepipe-"))
-        try:
-            built = {stage.name: _build(stage, graph, folder, progress) for stage in stages if stage.on_device}
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+        with _room():
+            folder = Path(tempfile.mkdtemp(prefix="gepipe-"))
+            try:
+                built = {stage.name: _build(stage, graph, folder, progress) for stage in stages if stage.on_device}
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
         plan = cls(graph, deployment, stages, built, folder)
-        weakref.finalize(plan, shutil.rmtree, folder, ignore_errors=True)
+        weakref.finalize(plan, _remove, folder, os.getpid())
         return plan
 
     @property
@@ -78,6 +78,27 @@ class Plan:
 
     def __str__(self) -> str:
         return explain(self)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Plan cannot be pickled or copied: it owns files; compile the pipeline where it is to run")
+
+
+def _remove(folder: Path, owner: int) -> None:
+    """A process that was forked off has the plan too, but may not take its files away."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    """Errors: BuildError for what the machine lacks: memory, or a folder that can be written and has room."""
+    try:
+        yield
+    except MemoryError as error:
+        raise BuildError(f"there is not enough memory: {error}", fix="use smaller gears") from error
+    except OSError as error:
+        fix = "the graphs and their weights need room in the folder for temporary files; TMPDIR names another"
+        raise BuildError(f"the graphs cannot be built: {error}", fix=fix) from error
 
 
 def _build(stage: Stage, graph: Graph, folder: Path, progress: Progress | None) -> BuiltStage:

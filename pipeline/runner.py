@@ -85,9 +85,7 @@ class Level:
         batches = sorted({b for engine in self.engines for b in engine.batches if b <= self.rows})
         if len(batches) > 1 and any(engine.pads for engine in self.engines):
             costs = [(engine.batches, engine.measure_us(stream)) for engine in self.engines]
-            self.costs_us = {
-                batch: sum(cost[pick(sizes, batch)] for sizes, cost in costs) for batch in batches
-            }
+            self.costs_us = {batch: sum(cost[pick(sizes, batch)] for sizes, cost in costs) for batch in batches}
 
     def split(self, n: int) -> tuple[int, ...]:
         """How many samples to run at a time."""
@@ -270,8 +268,9 @@ class Runner:
         item.values.clear()
 
     def _is_new(self, value: Any, item: Item) -> bool:
-        """Whether an op made this array, rather than hand on the caller's or a constant."""
-        return not any(value is other for other in (*item.given, *self._constants.values()))
+        """Whether an op made this array, rather than hand on the caller's or a constant, and for this output alone."""
+        others = (*item.given, *self._constants.values(), *item.answer.values())
+        return not any(value is other for other in others)
 
 
 def _host_constants(plan: Plan) -> dict[str, Array]:

@@ -191,7 +191,11 @@ class ExecutionContext:
             self._streams.give(stream)
 
     def end(self) -> None:
+        """What a user left in the rows must not become another batch's padding."""
         self._ended = True
+        if self._engine.pads:
+            for array in self.inputs.values():
+                array.fill(0)
 
 
 def _read_by_ops(plan: Plan) -> frozenset[str]:

@@ -32,6 +32,7 @@ def infer_specs(report: Report, edges: Edges, order: Sequence[int]) -> Specs:
         if index in edges and len(known) == len(given):
             _add_node(report, index, known, specs)
     _check_sizes(report, edges, specs)
+    _check_open(report, edges, specs)
     return specs
 
 
@@ -64,7 +65,7 @@ def _add_node(report: Report, index: int, given: dict[str, TensorSpec], specs: S
             if error.wanted is None or error.input not in trial:
                 return
             trial[error.input] = error.wanted
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             add_fault(report, index, error)
             return
         else:
@@ -100,6 +101,21 @@ def _check_sizes(report: Report, edges: Edges, specs: Specs) -> None:
                 fix = "let one op pick the size of a sample, and give the other one a fixed size"
                 report.add("G19", report.entries[index].where, message, fix)
                 break
+
+
+def _check_open(report: Report, edges: Edges, specs: Specs) -> None:
+    """G15: an output of a model that is used, but whose size the data decides: it has no buffer."""
+    used = {ref for given in edges.values() for ref in given.values()}
+    used |= {output.ref for output in report.declaration.outputs}
+    for (index, name), spec in specs.items():
+        node = report.nodes.get(index)
+        if node is None or not isinstance(node.op, Model) or not any(isinstance(dim, str) for dim in spec.shape):
+            continue
+        is_first = name == node.op.output_names[0]
+        if name and used.intersection({(index, name)} | ({(index, "")} if is_first else set())):
+            message = f"{report.place(index)}: the data decides the size of output '{name}', {spec}"
+            fix = "export the model up to where its sizes are fixed (without its NMS, say), and put an op behind it"
+            report.add("G15", node.where, message, fix)
 
 
 def check_models(report: Report, specs: Specs, deployment: Deployment | None) -> None:

@@ -18,10 +18,11 @@ from ge_engine.model import Model
 from ops import TensorSpec
 from ops.host_stage import Step
 from ops.op import Lowerable
+from ops.unique import unique
 
 from .deployment import Batches, Deployment
 from .graph import Graph
-from .names import unique, usable
+from .names import usable
 
 Kin = tuple[object, ...]  # what device steps must have in common to share a graph
 

@@ -24,9 +24,13 @@ def print_findings(findings: Sequence[Finding], subject: str, console: Console) 
 
 
 def say(error: BaseException) -> str:
-    """An error of ours says it all; any other is a fault in the library, and --debug shows where."""
+    """An error of ours says it all, and so does the machine's; any other is a fault in the library."""
     text = f"{type(error).__name__}: {error}"
-    return text if isinstance(error, GepipeError) else f"{text}\nfix: --debug shows the traceback; please report it"
+    if isinstance(error, GepipeError):
+        return text
+    if isinstance(error, (OSError, MemoryError)):
+        return f"{text}\nfix: the machine lacks what it says; --debug shows where it was needed"
+    return f"{text}\nfix: --debug shows the traceback; please report it"
 
 
 def _indent(text: str) -> str:

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
+import ast
 import importlib.metadata
 import re
 import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import ops
+from ops import Op
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("ops", "ge_engine", "pipeline")
+VOCABULARY = ("asset", "errors", "host_stage", "near", "op", "serial", "spec", "unique", "where")
 
 # Tests of something that is not one source file: what they are about instead.
 NOT_MIRRORS = {
@@ -62,6 +67,28 @@ def test_no_file_speaks_of_one_machine() -> None:
             continue
         found += [f"{path.relative_to(ROOT)}: {match[0]}" for match in PRIVATE.finditer(text)]
     assert not found
+
+
+def imported(package: str) -> Iterator[tuple[str, str]]:
+    """Of each import in a package: the module, and the name taken from it ("" for the module itself)."""
+    for path in sorted((ROOT / package).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                yield from ((alias.name, "") for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                yield from ((str(node.module), alias.name) for alias in node.names)
+
+
+def test_ops_imports_the_standard_library_numpy_and_cv2_and_itself_by_relative_imports() -> None:
+    packages = {module.partition(".")[0] for module, _ in imported("ops")}
+    assert packages - set(sys.stdlib_module_names) == {"numpy", "cv2"}
+
+
+def test_ge_engine_imports_the_vocabulary_of_ops_and_no_particular_op() -> None:
+    taken = [(module, name) for module, name in imported("ge_engine") if module.partition(".")[0] == "ops"]
+    assert {module for module, _ in taken} <= {"ops", *(f"ops.{name}" for name in VOCABULARY)}
+    values = [getattr(ops, name) for module, name in taken if module == "ops"]
+    assert not [value for value in values if isinstance(value, type) and issubclass(value, Op) and value is not Op]
 
 
 def test_no_weights_under_another_licence_are_in_the_repository() -> None:

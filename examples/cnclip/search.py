@@ -7,6 +7,7 @@ python examples/cnclip/search.py 一只猫 -p a.jpg -p b.png     your own
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -57,8 +58,13 @@ def main() -> None:
     parser.add_argument("sentences", nargs="*", default=list(SENTENCES))
     parser.add_argument("-p", "--picture", action="append", type=Path)
     arguments = parser.parse_args()
+    if not arguments.picture and not PICTURES.is_dir():
+        sys.exit(f"there is no folder {PICTURES}: run make setup, or name pictures of your own with -p")
     pictures: list[Path] = arguments.picture or sorted(path for path in PICTURES.iterdir() if path.suffix != ".onnx")
-    similarity = sentence_vectors(arguments.sentences) @ picture_vectors(pictures).T
+    try:
+        similarity = sentence_vectors(arguments.sentences) @ picture_vectors(pictures).T
+    except (OSError, GepipeError) as error:
+        sys.exit(str(error))
     right = 0
     for sentence, row in zip(arguments.sentences, similarity):
         ranked = [(pictures[i].stem, float(row[i])) for i in np.argsort(-row)]

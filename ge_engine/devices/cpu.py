@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -60,8 +59,9 @@ class CpuProgram:
     def __init__(self, stage: BuiltStage, slots: int, rows: int, threads: int) -> None:
         self.stage = stage
         self.rows = rows
-        # By dims, where a session serves every batch size of them; else by gear.
-        paths: Mapping[Any, str] = stage.shared or {gear: static.path for gear, static in stage.static.items()}
+        # By dims, where one session serves every batch size of them; else by gear.
+        paths: dict[Any, str] = dict(stage.shared)
+        paths.update((gear, graph.path) for gear, graph in stage.static.items() if gear.dims not in stage.shared)
         self._sessions = {key: _open(path, threads) for key, path in paths.items()}
         self._buffers: dict[tuple[int, Any], tuple[Buffer, Buffer]] = {}
         self._bindings: dict[tuple[int, Gear], tuple[Any, Any]] = {}
@@ -95,9 +95,11 @@ class CpuProgram:
         return pair
 
     def _bind(self, slot: int, gear: Gear) -> tuple[Any, Any]:
-        session = self._sessions.get(gear.dims if self.stage.shared else gear)
+        session = self._sessions.get(gear.dims if gear.dims in self.stage.shared else gear)
         if session is None:
-            raise DeviceError(f"there is no graph for {gear}", fix=f"use one of {', '.join(map(str, self._sessions))}")
+            raise DeviceError(
+                f"there is no graph for {gear}", fix=f"use one of {', '.join(map(str, self.stage.gears))}"
+            )
         inputs, outputs = self._pair(slot, gear)
         binding = session.io_binding()
         # An input that no node of the folded graph reads is gone from the session.

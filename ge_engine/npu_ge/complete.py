@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ops import SpecError
 
+from .discover import find_model
 from .ports import READ_FROM_ONNX, Port, Ports, entry
+from .program import open_model
 
 
 class Missing(NamedTuple):
@@ -17,9 +20,12 @@ class Missing(NamedTuple):
     outputs: tuple[dict[str, Any], ...]
 
 
-def is_complete(config: Mapping[str, Any]) -> bool:
-    """Whether there is nothing to add: then the model's file need not be opened."""
-    return bool(config.get("input")) and bool(config.get("output"))
+def missing_of(config: Mapping[str, Any], folder: Path) -> Missing:
+    """What npu_ge adds to the configuration of a model in a folder.
+
+    Errors: as missing; ModelError or DeviceError where there is no model that can be opened.
+    """
+    return missing(config, Ports.of_session(open_model(find_model(folder), threads=1)))
 
 
 def missing(config: Mapping[str, Any], model: Ports) -> Missing:

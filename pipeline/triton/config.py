@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from typing import Any
 
 from google.protobuf import text_format
@@ -35,15 +36,19 @@ def parse(text: str, target: str = DEFAULT_TARGET) -> Any:
     [3, -1]
     """
     message = model_config(target)()
+    broken = outline(text)[1]  # protobuf's Python parser takes blanks and letters that the server's refuses
     try:
-        text_format.Parse(text, message)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of escapes that there are not; the outline says so
+            text_format.Parse(text, message)
     except text_format.ParseError as error:
-        raise _placed(error, text) from error
-    except (UnicodeError, RecursionError, ValueError) as error:
-        broken = outline(text)[1]
+        placed = _placed(error, text)
+        if broken and broken.letter and (broken.line, broken.column) <= (placed.line, placed.column):
+            placed = ConfigError(broken.line, broken.column, broken.reason)
+        raise placed from error
+    except (UnicodeError, RecursionError) as error:
         place = (broken.line, broken.column) if broken else (1, 1)
         raise ConfigError(*place, f"{type(error).__name__}: {error}") from error
-    broken = outline(text)[1]  # protobuf's Python parser takes blanks and letters that the server's refuses
     if broken is not None:
         raise ConfigError(broken.line, broken.column, broken.reason)
     return message

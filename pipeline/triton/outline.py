@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 
 from google.protobuf import text_encoding
 
+_ESCAPE = r"""\\(?:[abfnrtv\\?'"]|[0-7]{1,3}|[xX][0-9A-Fa-f]+|u[0-9A-Fa-f]{4}|U00(?:0[0-9A-Fa-f]|10)[0-9A-Fa-f]{4})"""
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\n\r\v\f]+|\#[^\n]*)
       | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
       | (?P<number>(?:\d|\.\d)(?:[0-9A-Za-z_.]|(?<=[eE])[+-])*)
-      | (?P<string>"(?:[^"\\\n]|\\[^\n])*"|'(?:[^'\\\n]|\\[^\n])*')
-      | (?P<symbol>[^\x00-\x1f\x7f-\U0010ffff"'])""",
+      | (?P<string>"(?:[^"\\\n]|ESCAPE)*"|'(?:[^'\\\n]|ESCAPE)*')
+      | (?P<symbol>[^\x00-\x1f\x7f-\U0010ffff"'])""".replace("ESCAPE", _ESCAPE),
     re.VERBOSE,
 )
+_CLOSED = re.compile(r"""(["'])(?:\\.|.)*?\1""")
 _CLOSING = {"{": "}", "<": ">"}
 
 
@@ -71,13 +73,14 @@ class Entry:
 
 
 class Broken(ValueError):
-    """What the grammar does not allow: its line, its column and why."""
+    """What the grammar does not allow: its line, its column and why. `letter`: a character that begins no word."""
 
-    def __init__(self, line: int, column: int, reason: str) -> None:
+    def __init__(self, line: int, column: int, reason: str, letter: bool = False) -> None:
         super().__init__(f"{line}:{column}: {reason}")
         self.line = line
         self.column = column
         self.reason = reason
+        self.letter = letter
 
 
 def outline(text: str) -> tuple[Entry, Broken | None]:
@@ -233,7 +236,9 @@ class _Reader:
         while position < size:
             match = _TOKEN.match(self._text, position)
             if not match:
-                raise Broken(*self._place(position), _letter(self._text[position]))
+                quote = self._text[position] in "\"'"
+                reason = _string(self._text, position) if quote else _letter(self._text[position])
+                raise Broken(*self._place(position), reason, letter=not quote)
             if match.lastgroup != "space":
                 yield Token(str(match.lastgroup), match[0], position)
             position = match.end()
@@ -254,10 +259,14 @@ class _Reader:
         return Broken(*self._place(self._token.start), reason)
 
 
+def _string(text: str, position: int) -> str:
+    """Why a string is none."""
+    closed = _CLOSED.match(text, position)
+    return "an escape in a string that there is not" if closed else "a string without its closing quote"
+
+
 def _letter(letter: str) -> str:
     """Why a character cannot stand outside strings and comments."""
-    if letter in "\"'":
-        return "a string without its closing quote"
     if letter == "\ufeff":
         return "a byte order mark (U+FEFF)"
     if letter < "\x7f":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
 from typing import Any
@@ -37,6 +38,13 @@ class Rest:
             return False
         return True
 
+    def live(self) -> bool:
+        try:
+            self._ask("v2/health/live", timeout_s=5)
+        except ServerError:
+            return False
+        return True
+
     def version(self) -> str:
         """As "2.43.0"."""
         return str(self._json("v2")["version"])
@@ -51,8 +59,11 @@ class Rest:
 
     def statistics(self, model: str) -> dict[str, Any]:
         """What a model has done since it was loaded: counts, times, and the batches that were formed."""
-        (found,) = self._json(f"v2/models/{model}/stats")["model_stats"]
-        return dict(found)
+        return newest(self._json(f"v2/models/{model}/stats"))
+
+    def metadata(self, model: str) -> dict[str, Any]:
+        """Its inputs and outputs, as a client sees them."""
+        return dict(self._json(f"v2/models/{model}"))
 
     def load(self, model: str, timeout_s: float = 600) -> None:
         """Errors: ServerError with the server's reason."""
@@ -80,6 +91,11 @@ class Rest:
                 raise ServerError(_reason(error), fix="the server's log may say more") from error
         except (OSError, HTTPException) as error:
             raise ServerError(f"{self.url} does not answer: {error}", fix="is the server running?") from error
+
+
+def newest(statistics: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a model's statistics, those of its newest version: the one that requests go to."""
+    return dict(max(statistics["model_stats"], key=lambda row: int(row["version"])))
 
 
 def _reason(error: urllib.error.HTTPError) -> str:

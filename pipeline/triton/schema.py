@@ -21,7 +21,6 @@ _FOLDER = Path(__file__).parent / "schemas"
 _PACKAGE = "inference"  # as the server's own messages say it
 
 
-@lru_cache
 def model_config(target: str = DEFAULT_TARGET) -> type[Any]:
     """The class ModelConfig of a release; the message classes inside it belong to the same release.
 
@@ -32,6 +31,11 @@ def model_config(target: str = DEFAULT_TARGET) -> type[Any]:
     """
     if target not in TARGETS:
         raise SpecError(f"there is no schema of Triton {target}", fix=near(target, TARGETS))
+    return _class(target)
+
+
+@lru_cache
+def _class(target: str) -> type[Any]:
     pool = descriptor_pool.DescriptorPool()
     file = _file((_FOLDER / f"{target}.txt").read_text(encoding="utf-8"))
     pool.AddSerializedFile(file.SerializeToString())

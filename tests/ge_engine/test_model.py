@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 from onnx_files import node, package_file, save, scale_model, tensor
 
 from ge_engine.model import Model, Outputs
-from ops import Edge, Graded, ModelError, SpecError, TensorSpec
+from ops import Edge, Graded, SpecError, TensorSpec, TopK
 from ops.op import Call
 from ops.serial import op_from_json, op_to_json
 
@@ -291,8 +291,19 @@ def test_labels_come_from_metadata_or_a_file(tmp_path: Path) -> None:
     assert Model(str(tmp_path / "missing.onnx")).labels == ()
     (tmp_path / "labels.txt").write_text("Katze\nHündin\n", encoding="utf-8")
     assert Model(str(tmp_path / "m.onnx"), label_file=str(tmp_path / "labels.txt")).labels == ("Katze", "Hündin")
-    with pytest.raises(ModelError, match=r"labels .*none\.txt cannot be read"):
-        _ = Model(str(tmp_path / "m.onnx"), label_file=str(tmp_path / "none.txt")).labels
+    without = Model(str(tmp_path / "m.onnx"), label_file=str(tmp_path / "none.txt"))
+    with pytest.raises(SpecError, match=r"none\.txt cannot be read: .*No such file"):
+        _ = without.labels
+    with pytest.raises(SpecError, match=r"none\.txt cannot be read"):
+        without.infer(f32(4))
+
+
+def test_an_empty_line_of_a_label_file_is_a_label_for_models_and_for_top_k(tmp_path: Path) -> None:
+    (tmp_path / "labels.txt").write_bytes("猫\r\n\ndog\u2028house\n".encode())
+    model = Model(str(scale_model(tmp_path / "m.onnx")), label_file=str(tmp_path / "labels.txt"))
+    assert model.labels == ("猫", "", "dog\u2028house")
+    ranking = TopK(k=3, labels=str(tmp_path / "labels.txt")).run(np.float32([3, 2, 1]))
+    assert [label.decode() for label in ranking[2]] == list(model.labels)
 
 
 def test_mypy_sees_outputs_and_edges(tmp_path: Path) -> None:

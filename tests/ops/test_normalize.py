@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from expecting import Expect
@@ -26,3 +28,13 @@ def test_channel_count_against_mean_is_refused_with_both_values() -> None:
 def test_a_std_of_0_is_refused() -> None:
     with pytest.raises(SpecError, match="holds a 0"):
         Normalize(mean=(0,), std=(0,)).infer(TensorSpec("uint8", (4, 4, 1)))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), None, "a", True, 1e308, 1e-320])
+def test_a_mean_or_std_that_no_pixel_can_be_scaled_by_is_refused(value: Any) -> None:
+    image = TensorSpec("uint8", (4, 4, 1))
+    with pytest.raises(SpecError, match="not numbers that pixels can be scaled by"):
+        Normalize(mean=(0,), std=(value,)).infer(image)
+    if value != 1e-320:  # a mean as small as that is 0
+        with pytest.raises(SpecError, match="not numbers that pixels can be scaled by"):
+            Normalize(mean=(value,), std=(1,)).infer(image)

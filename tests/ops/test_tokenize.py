@@ -219,8 +219,9 @@ def test_a_vocabulary_that_is_not_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_attributes_that_cannot_be_are_refused() -> None:
-    with pytest.raises(SpecError, match="max_length is 1"):
-        Tokenize(CNCLIP, max_length=1).infer(TEXT)
+    for wrong in (1, 0, -5, 52.0, "52", True, None):
+        with pytest.raises(SpecError, match=f"max_length is {wrong!r}"):
+            Tokenize(CNCLIP, max_length=wrong).infer(TEXT)  # type: ignore[arg-type]
     with pytest.raises(SpecError, match="dtype is float32, wanted int32 or int64"):
         Tokenize(CNCLIP, dtype="float32").infer(TEXT)
     with pytest.raises(SpecError, match=r"uint8\[3\]: dtype is uint8, wanted bytes"):

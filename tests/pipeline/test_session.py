@@ -372,7 +372,7 @@ def test_an_input_may_have_any_name_that_a_parameter_has() -> None:
     pipeline = Pipeline("named")
     pipeline.output(y=tiny.Scale(2.0)(pipeline.input("self", tiny.VECTOR)))
     with pipeline.compile().session() as session:
-        assert session.run(**{"self": np.ones(8, np.float32)})["y"].tolist() == [2.0] * 8
+        assert session.run(self=np.ones(8, np.float32))["y"].tolist() == [2.0] * 8
 
 
 def test_a_strided_sample_is_copied_once_and_counted(tmp_path: Path) -> None:

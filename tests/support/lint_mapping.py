@@ -107,6 +107,7 @@ MAPPING = (
         "L16",
         words="different decoupled models",
     ),
+    ensemble("silent_step", [step("silent", IN, OUT)]),
     ensemble(
         "E36_same",
         [step("dec", IN, {"y": "a"}), step("u", {"x": "a"}, {"y": "b"}), step("two", {"x": "a", "m": "b"}, OUT)],

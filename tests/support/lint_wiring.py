@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from lint_case import FROM_MID, IN, MID, OUT, Case, config, ensemble, host, step, tensor
+from lint_case import ECHO, FROM_MID, IN, MID, OUT, Case, config, ensemble, host, step, tensor
 
 PARTS = (
     host("u", config()),
@@ -17,6 +17,8 @@ PARTS = (
     host("opt", config("", [tensor("x"), tensor("m", extra="optional: true")])),
     host("var", config("", [tensor("x", "-1")], [tensor("y", "-1")])),
     host("rows", config("", [tensor("x", "-1, 4")], [tensor("y", "-1, 4")])),
+    host("text", config("", [tensor("x", kind="STRING")], [tensor("y", kind="STRING")])),
+    host("silent", config(), files={"1/model.py": ECHO.replace('[pb.Tensor("y", tensor)]', "[]")}),
     host("dec", config("model_transaction_policy { decoupled: true }")),
     host("dec2", config("model_transaction_policy { decoupled: true }")),
     host("flat", config("", [tensor("x", "6", extra="reshape { shape: [ 2, 3 ] }")], [tensor("y", "6")])),
@@ -126,7 +128,7 @@ WIRING = (
         "E13",
         "E15",
         "E16",
-        words="'out' is lost",
+        words="ensemble output 'out' for ensemble",
     ),
     ensemble(
         "E17_pairs",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +13,7 @@ import cv2
 import numpy as np
 import pytest
 import tritonclient.http
+from offline import batch_of
 from photos import scene
 from tritonclient.utils import np_to_triton_dtype
 from weights import ROOT, laid_out
@@ -26,7 +26,6 @@ from pipeline.triton.server import Server
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Sample = Mapping[str, Any]
-_own = threading.local()
 
 
 @dataclass(frozen=True)
@@ -62,17 +61,20 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Exported]:
 
 
 def ask(url: str, model: str, tensors: Mapping[str, Array], outputs: Sequence[str] = ()) -> dict[str, Array]:
-    """The outputs of one request, all or those that are named. A thread has a connection of its own."""
-    clients = _own.__dict__.setdefault("clients", {})
-    if url not in clients:
-        clients[url] = tritonclient.http.InferenceServerClient(url, network_timeout=120)
+    """The outputs of one request, all or those that are named."""
     inputs = []
     for name, array in tensors.items():
         inputs.append(tritonclient.http.InferInput(name, array.shape, np_to_triton_dtype(array.dtype)))
         inputs[-1].set_data_from_numpy(array)
     wanted = [tritonclient.http.InferRequestedOutput(name) for name in outputs] or None
-    result = clients[url].infer(model, inputs, outputs=wanted)
+    with tritonclient.http.InferenceServerClient(url, network_timeout=120) as client:  # open, it would delay the stop
+        result = client.infer(model, inputs, outputs=wanted)
     return {output["name"]: result.as_numpy(output["name"]) for output in result.get_response()["outputs"]}
+
+
+def batch(served: Served, numbers: Iterable[int]) -> dict[str, Array]:
+    """One request of those samples."""
+    return batch_of([dict(served.samples[number]) for number in numbers], batched=True)
 
 
 def in_process(served: Served, count: int) -> list[dict[str, Array]]:

@@ -26,8 +26,11 @@ class Client:
 
     def infer(self, model: str, inputs: Mapping[str, np.ndarray], outputs: Sequence[str] = ()) -> dict[str, np.ndarray]:
         """The outputs by name: all, or those asked for. Errors: Refused."""
+        binary = {"binary_data": True}
+        wanted = {"outputs": [{"name": name, "parameters": binary} for name in outputs]} if outputs else {}
         head = json.dumps(
             {
+                **wanted,
                 "inputs": [
                     {
                         "name": name,
@@ -37,7 +40,6 @@ class Client:
                     }
                     for name, array in inputs.items()
                 ],
-                "outputs": [{"name": name} for name in outputs],
                 "parameters": {"binary_data_output": True},
             }
         ).encode()

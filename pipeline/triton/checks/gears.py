@@ -28,14 +28,14 @@ def check_gears(options: Options) -> Iterator[Problem]:
     if not options.geared:
         return
     yield from _levels(options)
-    shapes, problems = _shapes(options)
-    yield from problems
-    gears, problems = _gears(options)
-    yield from problems
     yield from _static_by_accident(options)
+    shapes, problems = _shapes(options)
+    gears, wrong_gears = _gears(options)
+    problems += wrong_gears
     if shapes is not None:
-        yield from _inputs(options, shapes)
-    if shapes is not None and gears is not None:
+        problems += _inputs(options, shapes)
+    yield from problems
+    if shapes is not None and gears is not None and not problems:
         yield from _counts(options, shapes, gears)
         yield from _coverage(options, shapes, gears)
 

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
-from ge_engine.npu_ge.complete import is_complete, missing
+import pytest
+from onnx_files import scale_model
+
+from ge_engine.npu_ge.complete import missing, missing_of
 from ge_engine.npu_ge.ports import Port, Ports
 from ops import SpecError
 
@@ -22,8 +25,14 @@ def test_without_a_batch_size_the_dims_are_whole() -> None:
 
 def test_what_is_listed_stays() -> None:
     assert missing({"max_batch_size": 8, "input": [X]}, MODEL) == ((), (Y,))
-    assert is_complete({"input": [X], "output": [Y]})
-    assert not is_complete({"input": [X], "output": []})
+    assert missing({"max_batch_size": 8, "input": [X], "output": [Y]}, MODEL) == ((), ())
+
+
+def test_the_models_file_is_found_in_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "1").mkdir()
+    scale_model(tmp_path / "1" / "m.onnx")
+    (x,) = missing_of({"max_batch_size": 8}, tmp_path).inputs
+    assert x == X
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bool", "uint32", "uint64", "float64", "bytes"])

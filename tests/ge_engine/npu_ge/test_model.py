@@ -44,13 +44,17 @@ def digest(array: np.ndarray) -> str:
 
 
 def test_what_runs_a_graph_imports_no_onnx() -> None:
-    code = f"import sys, {', '.join(LIGHT)}; print(*({{'onnx', 'google', 'networkx', 'typer', 'rich'}} & set(sys.modules)))"
+    heavy = {"onnx", "google", "networkx", "typer", "rich"}
+    code = f"import sys, {', '.join(LIGHT)}; print(*({heavy} & set(sys.modules)))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == ""
 
 
+SOUND = ("batch", "alone", "two", "complete", "whole", "loop", "static", "sizes", "table", "types")
+
+
 class Repository:
-    """Models for all tests, made once."""
+    """Models for all tests: the sound ones, and some that are not to be loaded."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -102,7 +106,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
 
 @pytest.fixture(scope="module", params=TARGETS)
 def server(request: pytest.FixtureRequest, repository: Repository) -> Iterator[Server]:
-    with Server(repository.folder, target=request.param, load=()) as started:
+    with Server(repository.folder, target=request.param, load=SOUND) as started:
         yield started
 
 
@@ -138,7 +142,6 @@ triton = pytest.mark.triton
 def test_every_batch_gear_gives_the_bytes_of_onnxruntime(
     server: Server, client: Client, repository: Repository
 ) -> None:
-    server.load("batch")
     plain = runtime.session(repository.model("batch"))
     for count in range(1, 9):
         answer = client.infer("batch", rows(count, seed=count))["y"]
@@ -147,7 +150,6 @@ def test_every_batch_gear_gives_the_bytes_of_onnxruntime(
 
 @triton
 def test_requests_that_come_together_are_merged(server: Server, repository: Repository) -> None:
-    server.load("batch")
     before = batches(server.rest, "batch")
     requests = [rows(1, seed=seed) for seed in range(16)]
     answers = at_once(server, "batch", requests)
@@ -161,7 +163,6 @@ def test_requests_that_come_together_are_merged(server: Server, repository: Repo
 
 @triton
 def test_a_batch_outside_the_gears_is_refused_and_takes_no_stream_away(server: Server, client: Client) -> None:
-    server.load("alone")
     for _ in range(50):
         with pytest.raises(Refused, match=r"400: .*E13025: The input tensor dimension \[x \[3, 8\]\] is not in"):
             client.infer("alone", rows(3))
@@ -170,7 +171,6 @@ def test_a_batch_outside_the_gears_is_refused_and_takes_no_stream_away(server: S
 
 @triton
 def test_a_failing_request_of_a_merged_batch_fails_alone(server: Server) -> None:
-    server.load("table")
     requests = [{"ids": np.int64([[0, 1, 99 if index == 2 else index]])} for index in range(8)]
     for _ in range(7):  # 56 requests, of which 7 fail
         answers = at_once(server, "table", requests)
@@ -180,7 +180,6 @@ def test_a_failing_request_of_a_merged_batch_fails_alone(server: Server) -> None
 
 @triton
 def test_more_instances_than_streams_share_them(server: Server, repository: Repository) -> None:
-    server.load("two")
     requests = [rows(2, seed=seed) for seed in range(12)]
     plain = onnxruntime.InferenceSession(repository.model("two"))
     for answer, inputs in zip(at_once(server, "two", requests), requests):
@@ -190,7 +189,6 @@ def test_more_instances_than_streams_share_them(server: Server, repository: Repo
 @triton
 def test_what_config_pbtxt_leaves_out_is_completed(server: Server, client: Client) -> None:
     for model, dims in (("complete", [8]), ("whole", [-1, 8])):
-        server.load(model)
         (entry,) = server.rest.config(model)["input"]
         assert (entry["name"], entry["data_type"], entry["dims"]) == ("x", "TYPE_FP32", dims)
         assert client.infer(model, rows(3))["y"].shape == (3, 4)
@@ -198,11 +196,9 @@ def test_what_config_pbtxt_leaves_out_is_completed(server: Server, client: Clien
 
 @triton
 def test_static_models_run_one_shape_or_row_by_row(server: Server, client: Client, repository: Repository) -> None:
-    server.load("static")
     assert client.infer("static", rows(3))["y"].shape == (3, 4)
     with pytest.raises(Refused, match="unexpected shape for input 'x'"):
         client.infer("static", rows(2))
-    server.load("loop")
     plain = onnxruntime.InferenceSession(repository.model("loop"))
     singles = [plain.run(None, {"x": rows(5)["x"][row : row + 1]})[0] for row in range(5)]
     assert digest(client.infer("loop", rows(5))["y"]) == digest(np.concatenate(singles))
@@ -210,7 +206,6 @@ def test_static_models_run_one_shape_or_row_by_row(server: Server, client: Clien
 
 @triton
 def test_size_gears_size_the_outputs(server: Server, client: Client) -> None:
-    server.load("sizes")
     for height, width in ((4, 6), (8, 8)):
         image = np.random.default_rng(height).random((1, 3, height, width), np.float32)
         assert client.infer("sizes", {"x": image})["y"].shape == (1, height * width // 4, 3)
@@ -220,7 +215,6 @@ def test_size_gears_size_the_outputs(server: Server, client: Client) -> None:
 
 @triton
 def test_every_type_goes_there_and_back(server: Server, client: Client) -> None:
-    server.load("types")
     inputs = {f"x_{dtype}": np.array([[0, 1], [2, 3]]).astype(dtype) for dtype in TRITON}
     answers = client.infer("types", inputs)
     assert len(answers) == len(TRITON)
@@ -247,7 +241,6 @@ def test_what_the_real_backend_would_misbehave_on_is_not_loaded(server: Server, 
 
 @triton
 def test_what_was_done_is_told_at_the_end(server: Server, client: Client) -> None:
-    server.load("whole")
     client.infer("whole", rows(3))
     server.rest.unload("whole")
     server.stop()
@@ -258,13 +251,15 @@ def test_what_was_done_is_told_at_the_end(server: Server, client: Client) -> Non
 
 @triton
 def test_the_command_line_is_heard_and_config_pbtxt_wins(tmp_path: Path) -> None:
-    repository = Repository(tmp_path)
-    tanh_model(repository.add("own", max_batch_size=8, parameters={"graph.ge.dynamicDims": "1;2;3"}))
+    for model, more in (("told", {}), ("own", {"graph.ge.dynamicDims": "1;2;3"})):
+        path = tmp_path / model / "1" / "model.onnx"
+        path.parent.mkdir(parents=True)
+        tanh_model(path)
+        (tmp_path / model / "config.pbtxt").write_text(config_text(max_batch_size=8, parameters=more))
     told = [f"npu_ge,{key}={value}" for key, value in gears("x:-1,8", "1;2").items()]
-    with Server(tmp_path, load=(), backend_config=told) as server:
+    with Server(tmp_path, backend_config=told) as server:
         client = Client(server.url)
-        for model, largest in (("complete", 2), ("own", 3)):
-            server.load(model)
+        for model, largest in (("told", 2), ("own", 3)):
             assert client.infer(model, rows(largest))["y"].shape == (largest, 4)
             with pytest.raises(Refused, match="E13025"):
                 client.infer(model, rows(largest + 1))

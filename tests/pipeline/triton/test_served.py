@@ -10,7 +10,7 @@ from threading import Barrier
 import numpy as np
 import pytest
 from offline import batch_of
-from served import Exported, Served, ask, in_process, on_the_wire
+from served import Exported, Served, ask, batch, in_process, on_the_wire
 from tritonclient.utils import InferenceServerException
 
 from ops import Array
@@ -25,10 +25,6 @@ def digests(tensors: Mapping[str, Array]) -> dict[str, str]:
     return {name: hashlib.sha256(array.tobytes()).hexdigest() for name, array in tensors.items()}
 
 
-def request(served: Served, *numbers: int) -> dict[str, Array]:
-    return batch_of([dict(served.samples[number]) for number in numbers], batched=True)
-
-
 @targets
 @examples
 @pytest.mark.parametrize("count", range(1, 9))
@@ -36,14 +32,14 @@ def test_every_output_of_a_request_has_the_bytes_of_the_in_process_answer(
     target: str, example: str, count: int, exported: Exported
 ) -> None:
     served: Served = getattr(exported, example)
-    got = ask(exported.server(target).url, example, request(served, *range(count)))
+    got = ask(exported.server(target).url, example, batch(served, range(count)))
     want = on_the_wire(in_process(served, count), got)
     assert len(want) == len(served.plan.graph.outputs) + (example == "yolo11")
     assert digests(got) == digests(want)
 
 
 def test_nothing_found_is_an_answer_of_zeros(exported: Exported) -> None:
-    got = ask(exported.server(DEFAULT_TARGET).url, "yolo11", request(exported.yolo11, 2, 7))
+    got = ask(exported.server(DEFAULT_TARGET).url, "yolo11", batch(exported.yolo11, (2, 7)))
     assert got["num_detections"].tolist() == [[0], [0]]
     assert not any(array.any() for array in got.values())
 
@@ -51,7 +47,7 @@ def test_nothing_found_is_an_answer_of_zeros(exported: Exported) -> None:
 @targets
 @examples
 def test_each_output_can_be_asked_for_alone(target: str, example: str, exported: Exported) -> None:
-    url, tensors = exported.server(target).url, request(getattr(exported, example), 0, 1)
+    url, tensors = exported.server(target).url, batch(getattr(exported, example), (0, 1))
     together = ask(url, example, tensors)
     for name, array in together.items():
         alone = ask(url, example, tensors, [name])
@@ -71,7 +67,7 @@ def test_16_clients_at_once_get_the_bytes_of_the_in_process_answers(
 
     def client(number: int) -> list[dict[str, Array]]:
         together.wait()
-        return [ask(server.url, example, request(served, (number + turn) % 8)) for turn in range(4)]
+        return [ask(server.url, example, batch(served, [(number + turn) % 8])) for turn in range(4)]
 
     with ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(client, range(16)))
@@ -119,6 +115,6 @@ def test_of_64_requests_at_once_the_one_with_a_truncated_picture_fails_alone(exp
 def test_a_wrong_input_is_refused_in_the_servers_words(exported: Exported) -> None:
     url = exported.server(DEFAULT_TARGET).url
     with pytest.raises(InferenceServerException, match="batch-size must be <= 8"):
-        ask(url, "yolo11", request(exported.yolo11, *range(8), 0))
-    with pytest.raises(InferenceServerException, match=r"\[400\].*not an image: it is empty"):
+        ask(url, "yolo11", batch(exported.yolo11, [*range(8), 0]))
+    with pytest.raises(InferenceServerException, match=r"\[400\].*the data is empty"):
         ask(url, "yolo11", {"image": np.array([[b""]], object)})

@@ -1,0 +1,67 @@
+"""Counters: what a model, or a stage, says of its own work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What has been counted so far; one minus an earlier one is what happened between.
+
+    Of requests: how many succeeded and failed, and their times (of those in one batch, each counts the whole batch's).
+    inferences: samples. executions: batches, by size in `batches`; `busy_ns` is their time.
+    instances: how many can run at once; 0 for what runs nothing itself.
+    """
+
+    succeeded: int = 0
+    failed: int = 0
+    inferences: int = 0
+    executions: int = 0
+    request_ns: int = 0
+    queue_ns: int = 0
+    compute_input_ns: int = 0
+    compute_infer_ns: int = 0
+    compute_output_ns: int = 0
+    busy_ns: int = 0
+    batches: Mapping[int, int] = field(default_factory=dict)
+    instances: int = 0
+
+    def __sub__(self, earlier: Counters) -> Counters:
+        sizes = {size: count - earlier.batches.get(size, 0) for size, count in self.batches.items()}
+        return Counters(
+            self.succeeded - earlier.succeeded,
+            self.failed - earlier.failed,
+            self.inferences - earlier.inferences,
+            self.executions - earlier.executions,
+            self.request_ns - earlier.request_ns,
+            self.queue_ns - earlier.queue_ns,
+            self.compute_input_ns - earlier.compute_input_ns,
+            self.compute_infer_ns - earlier.compute_infer_ns,
+            self.compute_output_ns - earlier.compute_output_ns,
+            self.busy_ns - earlier.busy_ns,
+            {size: count for size, count in sorted(sizes.items()) if count},
+            self.instances,
+        )
+
+    def each_us(self, total_ns: int) -> float:
+        """A time of all requests as that of one."""
+        return total_ns / self.succeeded / 1e3 if self.succeeded else 0.0
+
+    @property
+    def mean_batch(self) -> float:
+        """Samples in an execution."""
+        return self.inferences / self.executions if self.executions else 0.0
+
+    def busy(self, seconds: float) -> float | None:
+        """The share of that time in which an instance was at work; None for what runs nothing itself."""
+        return self.busy_ns / 1e9 / seconds / self.instances if self.instances and seconds else None
+
+
+Counts = Mapping[str, Counters]
+
+
+def difference(later: Counts, earlier: Counts) -> dict[str, Counters]:
+    """What happened between, for each name."""
+    return {name: counters - earlier.get(name, Counters()) for name, counters in later.items()}

@@ -1,0 +1,28 @@
+"""The Python of a server that is not ours: old packages, and strangers with the names of ours."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pipeline.triton.installed import cache_folder, made_once, pip_install
+
+HOST_STAGES = ("numpy==1.23.5", "opencv-python-headless==4.10.0.84", "onnxruntime")  # the last for the stand-in
+STRANGERS = ("ops", "pipeline", "ge_engine")
+
+
+def environment(name: str, requirements: Sequence[str], strangers: Sequence[str] = ()) -> Path:
+    """An environment in the user's cache, with those packages, and strangers that nobody may import."""
+
+    def make(folder: Path) -> None:
+        python = Path(sys.base_prefix) / "bin" / f"python{sys.version_info[0]}.{sys.version_info[1]}"
+        subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True)
+        pip_install(requirements, python=folder / "bin" / "python3")
+        (packages,) = folder.glob("lib/python3.*/site-packages")
+        for stranger in strangers:
+            (packages / stranger).mkdir()
+            (packages / stranger / "__init__.py").write_text("raise ImportError('this is not the one')\n")
+
+    return made_once(cache_folder() / f"test-{name}-{sys.version_info[0]}.{sys.version_info[1]}", make)
