@@ -17,6 +17,7 @@ class Engine:
 
     rows: the most samples of one run. batches: the sizes that a batch is padded to. sizes: a gear for each size that
     the stage takes; just one where it has batch gears.
+    Errors: DeviceError for a stage that this device cannot run without padding it.
     """
 
     def __init__(self, stage: BuiltStage, device: Device, slots: int, largest: int) -> None:
@@ -26,6 +27,12 @@ class Engine:
         self.pads = device.pads or any(gear.dims not in stage.shared for gear in stage.gears)
         mixes = stage.mixing_node is not None
         sizes = bool(stage.gears.sizes)
+        if mixes and self.pads and 1 not in stage.gears.batches:
+            raise DeviceError(
+                f"stage '{stage.graph.name}' runs one sample at a time, since '{stage.mixing_node}' makes the samples "
+                f"of a batch depend on each other; its gears are {', '.join(map(str, stage.gears))}",
+                fix="have 1 among the gears; export a model of a fixed batch with a dynamic one",
+            )
         if mixes or (sizes and self.pads):
             self.rows = 1
         elif sizes:

@@ -70,7 +70,7 @@ class Model(Op[Outputs]):
     @property
     def model_name(self) -> str:
         """What settings call it: `name`, or the file's stem."""
-        return self.name or os.path.splitext(os.path.basename(self.file))[0]
+        return str(self.name or os.path.splitext(os.path.basename(self.file))[0])
 
     @property
     def default_name(self) -> str:
@@ -110,6 +110,8 @@ class Model(Op[Outputs]):
 
     def infer(self, *specs: TensorSpec, **named: TensorSpec) -> tuple[TensorSpec, ...]:
         skeleton = self.skeleton
+        if self.name is not None and not isinstance(self.name, str):
+            raise SpecError(f"name is {self.name!r}", fix="give the model's name as text, or leave it out")
         if isinstance(self.label_file, Asset):
             self.label_file.lines()  # one that cannot be read is refused here, not when labels are asked for
         return model_specs.infer(skeleton, self.model_name, arrange(self.input_names, self.model_name, specs, named))

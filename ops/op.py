@@ -54,7 +54,7 @@ class Value(Protocol):
 class Builder(Protocol):
     """Where `lower` writes.
 
-    An input of `lower` that is a constant of the pipeline has a leading axis of 1, so that it broadcasts over the batch.
+    An input of `lower` that is a constant of the pipeline has a leading axis of 1, so it broadcasts over the batch.
     """
 
     @property

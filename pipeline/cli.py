@@ -109,7 +109,7 @@ def run(
     inputs: Annotated[
         Optional[list[str]],
         typer.Option(
-            "-i", "--input", metavar="NAME=VALUE", help="For each input: text, JSON for an array, or @FILE of either."
+            "-i", "--input", metavar="NAME=VALUE", help="For each input: text, an array as JSON, or @FILE: x=@a.jpg."
         ),
     ] = None,
     device: Annotated[str, typer.Option("--device", help="cpu, or null: answers zeros, without calculating.")] = "cpu",

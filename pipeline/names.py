@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from ge_engine.model import Model
 from ops import Where
@@ -15,19 +15,25 @@ from .declaration import Entry, Node, Ref
 if TYPE_CHECKING:
     from .report import Report
 
+LONGEST = 100  # names become file names, with more behind them
 _USABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_FIX = "use a-z, A-Z, 0-9, _ and -, beginning with a letter or _"
+_FIX = f"use a-z, A-Z, 0-9, _ and -, beginning with a letter or _, {LONGEST} at most"
 
 
 def name_entries(entries: Sequence[Entry]) -> dict[int, str]:
     """Every entry's name; a node without one gets its op's, made usable, and numbered where that is taken."""
-    names = {i: _text(entry.name) for i, entry in enumerate(entries) if entry.name is not None}
+    names = {i: _text(entry.name) for i, entry in enumerate(entries) if not _is_unnamed(entry)}
     taken = set(names.values())
     for index, entry in enumerate(entries):
-        if isinstance(entry, Node) and entry.name is None:
-            names[index] = unique(usable(entry.op.default_name), taken)
+        if _is_unnamed(entry):
+            names[index] = unique(usable(_text(entry.op.default_name)), taken)
             taken.add(names[index])
     return dict(sorted(names.items()))
+
+
+def _is_unnamed(entry: Entry) -> TypeGuard[Node]:
+    """Whether it is a node that the user gave no name; None is no name for anything else."""
+    return isinstance(entry, Node) and entry.name is None
 
 
 def usable(name: str) -> str:
@@ -36,7 +42,7 @@ def usable(name: str) -> str:
     >>> usable("vit-b-16.img.fp32"), usable("2d")
     ('vit-b-16_img_fp32', '_2d')
     """
-    cleaned = re.sub(r"[^A-Za-z0-9_-]", "_", name)
+    cleaned = re.sub(r"[^A-Za-z0-9_-]", "_", name)[: LONGEST - 1]
     return cleaned if _USABLE.fullmatch(cleaned) else f"_{cleaned}"
 
 
@@ -47,7 +53,7 @@ def check_names(report: Report) -> None:
     first: dict[str, int] = {}
     for index, entry in enumerate(report.entries):
         name = report.names[index]
-        if entry.name is not None:
+        if not _is_unnamed(entry):
             _check_usable(report, type(entry).__name__.lower(), entry.name, entry.where)
         other = first.setdefault(name, index)
         if other != index:
@@ -81,7 +87,7 @@ def name_values(report: Report, order: Sequence[int]) -> dict[Ref, str]:
 def _check_usable(report: Report, what: str, name: Any, where: Where) -> None:
     if (what, name) == ("input", "name"):
         fix = "call it something else: name= names a node"
-    elif isinstance(name, str) and _USABLE.fullmatch(name):
+    elif isinstance(name, str) and _USABLE.fullmatch(name) and len(name) <= LONGEST:
         return
     else:
         fix = f"{_FIX}: {usable(name)}" if isinstance(name, str) and usable(name).strip("_-") else _FIX

@@ -12,8 +12,10 @@ import pytest
 
 WITHOUT = {  # a module: the reasons that hold where it is not installed
     "onnxruntime": r"needs onnxruntime|could not import 'onnx",  # `ops` tested alone
+    "matplotlib": r"matplotlib",  # pictures are checked once
     "mypy": r"mypy",  # types are checked once, with the newest numpy
 }
+BY_CHOICE = r"set GEPIPE_HEAVY"  # more than two minutes: run before a release
 BY_HAND = r"run make setup|is not installed"  # reasons that a developer may have
 
 _unexpected: list[str] = []
@@ -21,6 +23,7 @@ _unexpected: list[str] = []
 
 def _allowed() -> Iterator[str]:
     yield from (reasons for module, reasons in WITHOUT.items() if importlib.util.find_spec(module) is None)
+    yield BY_CHOICE
     if os.environ.get("CI") != "true":
         yield BY_HAND
 

@@ -25,7 +25,9 @@ NOT_MIRRORS = {
     "tests/test_lay_out_weights.py": "scripts/lay_out_weights.py",
     "tests/test_readme.py": "the README files",
     "tests/test_skips.py": "tests/conftest.py",
+    "tests/pipeline/test_text_models.py": "Tokenize before a model",
     "tests/examples/test_types.py": "the types of both examples",
+    "tests/pipeline/triton/test_verdicts.py": "pipeline/triton/lint.py, beside real servers",
 }
 
 # Folders of one machine, and hosts of package registries.

@@ -2,7 +2,8 @@
 
 A ```python block begins with a comment that names its file; it is written there. A ```console block holds commands
 (`$ ...`) and what they print; `...` stands for any lines. Commands run in a copy of the examples, in order; `make` is
-what CI itself runs.
+what CI itself runs. A command that ends with `&` runs until the page ends: the next one waits until it has printed what
+the page says.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,28 +70,68 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
+class Shell:
+    """Runs the commands of a page, one after the other, in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+        environment = {**os.environ, "PATH": path, "COLUMNS": "120", "PYTHONIOENCODING": "utf-8"}
+        self._options: dict[str, Any] = {
+            "shell": True, "cwd": folder, "env": environment, "encoding": "utf-8", "stderr": subprocess.STDOUT
+        }  # fmt: skip
+        self._ports: dict[str, str] = {}
+        self._background = ExitStack()
+
+    def __enter__(self) -> Shell:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._background.close()
+
+    def run(self, command: str, want: str) -> None:
+        for usual, port in self._ports.items():
+            command = command.replace(usual, port)
+        if command.endswith(" &"):
+            self._start(command.removesuffix(" &"), want)
+            return
+        got = subprocess.run(command, check=False, stdout=subprocess.PIPE, **self._options).stdout
+        assert prints(want, got), f"$ {command}\n{got}"
+
+    def _start(self, command: str, want: str) -> None:
+        """Until it has printed what is wanted. Where a server found its port taken, that one stands for the page's."""
+        process = subprocess.Popen(f"exec {command}", stdout=subprocess.PIPE, **self._options)
+        self._background.callback(process.communicate)
+        self._background.callback(process.terminate)
+        got = ""
+        for line in process.stdout or ():
+            address = re.match(r"(http|grpc) +(\S+)$", line)
+            if address:
+                usual = {"http": "127.0.0.1:8000", "grpc": "127.0.0.1:8001"}[address[1]]
+                self._ports[usual] = address[2]
+                line = line.replace(address[2], usual)
+            got += line
+            if prints(want, got):
+                return
+        raise AssertionError(f"$ {command}\n{got}")
+
+
 @pytest.mark.weights
+@pytest.mark.triton
 @pytest.mark.parametrize("page", PAGES)
 def test_every_block_runs_and_prints_what_it_says(page: str, copy: Path) -> None:
-    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-    environment = {**os.environ, "PATH": path, "COLUMNS": "120", "PYTHONIOENCODING": "utf-8"}
     found = blocks((ROOT / page).read_text(encoding="utf-8"))
     assert found
-    for language, block in found:
-        if language == "python":
-            name = re.match(r"# (\S+\.py)\n", block)
-            assert name is not None, f"which file is it?\n{block}"
-            (copy / name[1]).write_text(block, encoding="utf-8")
-            continue
-        assert language == "console", block
-        for command, want in commands(block):
-            if command.startswith("make "):
+    with Shell(copy) as shell:
+        for language, block in found:
+            if language == "python":
+                name = re.match(r"# (\S+\.py)\n", block)
+                assert name is not None, f"which file is it?\n{block}"
+                (copy / name[1]).write_text(block, encoding="utf-8")
                 continue
-            got = subprocess.run(
-                command, shell=True, cwd=copy, env=environment, check=False, encoding="utf-8",
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            ).stdout  # fmt: skip
-            assert prints(want, got), f"$ {command}\n{got}"
+            assert language == "console", block
+            for command, want in commands(block):
+                if not command.startswith("make "):
+                    shell.run(command, want)
 
 
 def test_the_pipeline_of_the_readme_is_that_of_the_example() -> None:

@@ -45,11 +45,12 @@ def _ports(known: Known) -> Iterator[Finding]:
             )
             continue
         for port, own in zip(config, model):
-            yield from _port(what, port, own, known.max_batch_size)
+            yield from _port(known, what, port, own)
 
 
-def _port(what: str, port: Port, own: Port, max_batch_size: int) -> Iterator[Finding]:
-    whole = (-1, *port.dims) if max_batch_size > 0 else port.dims
+def _port(known: Known, what: str, port: Port, own: Port) -> Iterator[Finding]:
+    whole = (-1, *port.dims) if known.max_batch_size > 0 else port.dims
+    takes = (-1, 1) if known.options.static_model else (-1,)  # a static graph is of batch 1
     where = f"{what} '{port.name}'"
     if port.dtype != own.dtype:
         yield _fails("V09", f"{where} is {port.dtype}, in the model {own.dtype}", "write the model's type")
@@ -59,45 +60,45 @@ def _port(what: str, port: Port, own: Port, max_batch_size: int) -> Iterator[Fin
         yield _fails("V09", f"{where} has the dims {list(whole)}, in the model {list(own.dims)}", "give it as many")
     elif any(mine != theirs and -1 not in (mine, theirs) for mine, theirs in zip(whole, own.dims)):
         yield _fails("V09", f"{where} has the dims {list(whole)}, in the model {list(own.dims)}", "write the model's")
-    elif max_batch_size > 1 and own.dims[0] != -1:
+    elif known.max_batch_size > 1 and own.dims[0] not in takes:
         yield _fails(
             "V09",
-            f"{where}: the model fixes the batch to {own.dims[0]}, max_batch_size is {max_batch_size}",
+            f"{where}: the model fixes the batch to {own.dims[0]}, max_batch_size is {known.max_batch_size}",
             "export it with a dynamic batch, or use max_batch_size 0 and whole dims",
         )
 
 
 def _shapes(known: Known) -> Iterator[Finding]:
-    config, model, mode = known.config, known.model, known.mode
-    if mode is Mode.TENSOR_ZERO:
+    if known.mode is Mode.TENSOR_ZERO:
         yield _fails("V09", "not support model_mode_TENSOR_ZERO: no inputs and outputs", "list them in config.pbtxt")
         return
-    for port in config.outputs:
-        if known.max_batch_size > 0 and -1 in port.dims:
-            yield _fails(
-                "V12", f"output '{port.name}' has the dims {list(port.dims)}, max_batch_size is above 0", "use 0"
-            )
-    first = config.inputs[0].dims[0] if config.inputs and config.inputs[0].dims else -1
-    for port, own in zip(config.outputs, model.outputs):
-        if not own.dims:
-            continue
-        if mode in FIXED_BATCH and port.dims[:1] != (first,):
-            yield _first_dim(port, first)
-        elif mode in ANY_BATCH and own.dims[:1] != (-1,):
-            yield _first_dim(own, first)
-    if mode.has_expressions and not known.auto_complete:
+    for port, own in zip(known.config.outputs, known.model.outputs):
+        yield from _output(known, port, own)
+    if known.mode.has_expressions and not known.auto_complete:
         yield _fails("V15", "outputs vary, and auto-complete is off", "start without --disable-auto-complete-config")
-    for port in config.inputs:
+    for port in known.config.inputs:
         if known.combines and -1 in port.dims:
             yield _fails(
                 "V19",
                 f"input '{port.name}' has the dims {list(port.dims)}, and requests are merged",
                 "fix the dims, or leave dynamic_batching out",
             )
-    for port in (*config.inputs, *config.outputs):
+    for port in (*known.config.inputs, *known.config.outputs):
         nbytes = math.prod(abs(dim) for dim in port.dims) * max(1, known.max_batch_size) * _itemsize(port)
         if nbytes >= LARGEST:
             yield _fails("V21", f"'{port.name}' may have {nbytes} bytes, 2 GiB or more", "use a smaller batch or shape")
+
+
+def _output(known: Known, port: Port, own: Port) -> Iterator[Finding]:
+    if known.max_batch_size > 0 and -1 in port.dims:
+        yield _fails("V12", f"output '{port.name}' has the dims {list(port.dims)}, max_batch_size is above 0", "use 0")
+    if not own.dims or not known.config.inputs:
+        return
+    first = known.config.inputs[0].dims[0]
+    if known.mode in FIXED_BATCH and port.dims[0] != first:
+        yield _first_dim(port, first)
+    elif known.mode in ANY_BATCH and own.dims[0] != -1:
+        yield _first_dim(own, first)
 
 
 def _first_dim(port: Port, first: int) -> Finding:

@@ -74,8 +74,10 @@ def from_golden(directory: Path, model: str, batching: bool) -> list[Sample]:
     if name is None:
         fix = near(model, found) if found else "export it with `gepipe export`"
         raise WrongUse(f"{directory} carries no golden requests for {model}", fix=fix)
-    requests = [{key: decode(value) for key, value in request["inputs"].items()} for request in found[name]["requests"]]
-    return [sample for request in requests for sample in _apart(request)] if batching else requests
+    whole: list[Sample] = [
+        {key: decode(value) for key, value in request["inputs"].items()} for request in found[name]["requests"]
+    ]
+    return [sample for request in whole for sample in _apart(request)] if batching else whole
 
 
 def _apart(request: Sample) -> list[Sample]:

@@ -27,9 +27,11 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "site")]  # before whatever else is called ops on this machine
+sys.dont_write_bytecode = True  # a polling server takes new files for a new model, and loads it again
 
 from ops.host_model import TritonPythonModel  # noqa: E402, F401
 '''
+NO_CACHE = "__pycache__"  # a file of this name keeps Python from making the folder for model.py itself
 TRAVELS = frozenset({"numpy", "cv2", "ops"})
 
 
@@ -67,6 +69,7 @@ def write_host_folder(model: Composing, ensemble: Ensemble, plan: Plan, folder: 
     text = json.dumps(stage, ensure_ascii=False, indent=1)
     (folder / "stage.json").write_text(text + "\n", encoding="utf-8")
     (folder / "model.py").write_text(MODEL_PY.format(name=model.stage.name), encoding="utf-8")
+    (folder / NO_CACHE).write_text("Not a folder, on purpose: model.py says why.\n", encoding="utf-8")
     source = Path(ops.__file__).parent
     shutil.copytree(source, folder / "ops", ignore=shutil.ignore_patterns("__pycache__", "py.typed"))
 

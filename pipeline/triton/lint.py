@@ -16,14 +16,14 @@ from .checks.backend import check_backend, check_name
 from .checks.config_file import read_config
 from .checks.dependencies import check_dependencies, check_fallen
 from .checks.ensemble import check_ensemble
-from .checks.folder import check_folder
+from .checks.folder import check_folder, hidden
 from .checks.instances import check_instances
 from .checks.mapping import check_mapping
 from .checks.npu_ge import check_environment, check_npu_ge
 from .checks.scheduling import check_scheduling
 from .checks.tensors import check_tensors
 from .checks.warmup import check_warmup
-from .folder import Folder, link_out
+from .folder import CONFIG, Folder, link_out
 from .model import Model
 from .problem import Problem
 from .schema import DEFAULT_TARGET, model_config
@@ -78,6 +78,8 @@ def _read(directory: str, root: str, target: str) -> tuple[list[Problem], dict[s
         folder = Folder(os.path.join(directory, name), root)
         if os.path.islink(folder.path) and not (os.path.realpath(folder.path) + os.sep).startswith(root + os.sep):
             loose.append(link_out(folder.path))
+        elif os.path.isdir(folder.path) and name.startswith(".") and not folder.has(CONFIG):
+            loose.append(hidden(folder, "refused"))
         elif os.path.isdir(folder.path):
             models[name] = read_config(folder, target)
     return loose, models

@@ -19,7 +19,9 @@ class Running:
     """
 
     def __init__(self, command: Sequence[str], variables: Mapping[str, str], folder: Path, log: Path) -> None:
-        with log.open("wb") as file:
+        self._log = log
+        with log.open("ab") as file:
+            self._from = file.tell()
             self._process = subprocess.Popen(
                 command,
                 cwd=folder,
@@ -39,6 +41,12 @@ class Running:
         except subprocess.TimeoutExpired:
             return ""
         return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+    def said(self) -> str:
+        """What it has written to the log."""
+        with self._log.open("rb") as file:
+            file.seek(self._from)
+            return file.read().decode(errors="replace")
 
     def end(self, seen: Set[Region] = frozenset()) -> None:
         """End it and what it has started; remove its shared memory, and the regions that it was seen with before."""

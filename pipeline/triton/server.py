@@ -6,7 +6,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -21,7 +22,7 @@ from .rest import Rest
 from .running import Running
 from .schema import DEFAULT_TARGET, TARGETS
 from .server_log import reasons
-from .stub_environment import StubEnvironment, stub_environment
+from .stub_environment import stub_environment
 from .watch import Watch
 
 CONTROLS = ("none", "poll", "explicit")
@@ -91,8 +92,10 @@ class Server:
         self.say(f"host stages: Python {environment.release} in {environment.prefix}")
         self.say(f"npu_ge: {backends}")
         self.say(f"log: {self.log}")
+        variables = environment.variables(self.folder / "lib", server.libraries)
+        self._launch = partial(self._run, server, backends, variables)
         try:
-            self._start(server, environment, backends)
+            self._start()
         except BaseException:
             self.stop()
             raise
@@ -124,8 +127,22 @@ class Server:
         with loading(self.say):
             self.rest.load(model)
 
+    def restart(self) -> None:
+        """Start it again, on the same ports: for a server that has ended by itself.
+
+        Errors: ServerError when it does not come up.
+        """
+        self._end()
+        self.wanted = self.ports
+        self._start()
+
     def stop(self) -> None:
         """End the server, what it has started, and its shared memory. The log stays."""
+        self._end()
+        for name in _NOT_KEPT:
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+
+    def _end(self) -> None:
         watch, self._watch = self._watch, None
         if watch is not None:
             watch.stop()
@@ -133,22 +150,26 @@ class Server:
             self._process.end(watch.regions if watch is not None else set())
         if watch is not None:
             watch.join()
-        for name in _NOT_KEPT:
-            shutil.rmtree(self.folder / name, ignore_errors=True)
 
-    def _start(self, server: Installation, environment: StubEnvironment, backends: BackendDirectory) -> None:
-        variables = environment.variables(self.folder / "lib", server.libraries)
+    def _run(
+        self, server: Installation, backends: BackendDirectory, variables: Mapping[str, str], ports: Ports
+    ) -> Running:
+        command = [str(server.program), *self._arguments(ports, backends)]
+        return Running(command, variables, self.folder, self.log)
+
+    def _start(self) -> None:
         for attempt in range(1, _ATTEMPTS + 1):
             ports = free_ports(self.wanted, self.address)
-            command = [str(server.program), *self._arguments(ports, backends)]
             with loading(self.say):
-                self._process = Running(command, variables, self.folder, self.log)
+                self._process = self._launch(ports)
                 if self._comes_up(ports):
                     break
             if attempt == _ATTEMPTS or self.wanted == ports:
                 taken = self._failed("another process has the server's port")
                 raise ServerError(taken.message, fix="use other ports; 0 stands for any that is free")
-        self._check_release()
+        version = self.rest.version()
+        if version != TARGETS.get(self.target, version):
+            self.say(f"note: the server is {version}, not {TARGETS[self.target]} (Triton {self.target})")
         self._watch = Watch(self.pid, self._serving, self._reload, self.say)
         self._watch.start()
 
@@ -161,7 +182,7 @@ class Server:
         try:
             self._await_ready()
         except ServerError:
-            if _PORT_TAKEN not in self._text():
+            if _PORT_TAKEN not in self._running.said():
                 raise
             self._running.end()
             return False
@@ -194,11 +215,6 @@ class Server:
             *self.options,
         ]
 
-    def _check_release(self) -> None:
-        version = self.rest.version()
-        if version != TARGETS.get(self.target, version):
-            self.say(f"note: the server is {version}, not {TARGETS[self.target]} (Triton {self.target})")
-
     def _serving(self, model: str) -> bool:
         try:
             return any(row.name == model and row.state == "READY" for row in self.rest.index())
@@ -220,10 +236,8 @@ class Server:
             how = f"it could not be loaded again: {error}"
         self.say(f"{dead.model} answers no more; {how}")
 
-    def _text(self) -> str:
-        return self.log.read_text(encoding="utf-8", errors="replace")
-
     def _failed(self, what: str) -> ServerError:
-        found = reasons(self._text()) or self._text().splitlines()[-5:]
+        text = self._running.said()
+        found = reasons(text) or text.splitlines()[-5:]
         lines = "\n  ".join(line for reason in found for line in reason.splitlines())
         return ServerError(f"{what}:\n  {lines}", fix=f"the whole log is {self.log}")

@@ -1,7 +1,7 @@
 """Watches the host stage processes of a server: says when one dies, and has its model loaded again.
 
 Triton 24.10 goes on calling such a model ready and answers each request with "Stub process is not healthy"; 24.02
-starts the process anew after the first request that has failed.
+starts the process anew when a request has failed, and may crash over it.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ class Watch(threading.Thread):
             self._meet(pid)
         if new:
             self.regions |= regions(self._leader)
-        dead = [(gone[pid], processes[pid]) for pid in ended if pid in processes]
-        for model in {one.model: None for one, process in dead if self._died(one, process)}:
-            self._reload(next(one for one, _ in dead if one.model == model))
+        dead = [gone[pid] for pid in ended if pid in processes and self._died(gone[pid], processes[pid])]
+        for one in {one.model: one for one in dead}.values():
+            self._reload(one)
 
     def _meet(self, pid: int) -> None:
         found = stub(pid)

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +16,7 @@ from weights import ROOT, laid_out
 
 import ops
 from ge_engine import Model
+from ops import Array
 from pipeline import Pipeline, Plan
 from pipeline.load import load
 
@@ -92,16 +97,49 @@ def test_the_text_tower_quantized_to_int8_is_found_to_mix_rows_and_is_not_merged
     assert [a["features"].tobytes() for a in answers if isinstance(a, dict)] == [v.tobytes() for v in solo]
 
 
-@pytest.mark.parametrize("filler", ["zero", "largest", "NaN"])
-def test_padding_never_reaches_the_real_rows_of_a_static_graph(filler: str) -> None:
-    rng = np.random.default_rng(0)
-    for name in ("image", "text"):
-        plan = load(f"{GRAPH}:{name}").compile(gears=(4,))
-        (built,) = plan.built.values()
-        (static,) = built.static.values()
-        (key, dtype, shape), *_ = static.inputs
-        rows = rng.integers(0, 255, shape).astype(dtype)
-        want = run_alone(static, {key: rows})
-        rows[2:] = {"zero": 0, "largest": 255, "NaN": 7}[filler] if dtype != "float32" else np.nan
-        for output, array in run_alone(static, {key: rows}).items():
+def assert_rows_stay(plan: Plan, rows: Array, fillers: Iterable[Any]) -> None:
+    """The first two rows of the gear of 4 give the same bytes, whatever fills the other two."""
+    (built,) = plan.built.values()
+    (static,) = built.static.values()
+    ((key, dtype, shape),) = static.inputs
+    batch = np.zeros(shape, dtype)
+    batch[:2] = rows
+    want = run_alone(static, {key: batch})
+    for filler in fillers:
+        batch[2:] = filler
+        for output, array in run_alone(static, {key: batch}).items():
             assert array[:2].tobytes() == want[output][:2].tobytes()
+
+
+def test_other_sentences_never_reach_the_real_rows_of_the_text_towers_static_graph() -> None:
+    tokenize = ops.Tokenize(vocab=str(ROOT / "examples/cnclip/vocab.txt"))
+    ids = [tokenize.run(sentence.encode())[0] for sentence in SENTENCES]
+    others = [np.stack(ids[first : first + 2]) for first in range(2, len(ids) - 1)]
+    assert_rows_stay(load(f"{GRAPH}:text").compile(gears=(4,)), np.stack(ids[:2]), others)
+
+
+def test_other_pixels_never_reach_the_real_rows_of_the_image_towers_static_graph() -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (4, 224, 224, 3), np.uint8)
+    assert_rows_stay(load(f"{GRAPH}:image").compile(gears=(4,)), pixels[:2], (255, pixels[2:]))
+
+
+def test_nan_never_reaches_the_real_rows_of_the_image_model_that_is_given_floats() -> None:
+    pipeline = Pipeline("floats")
+    x = pipeline.input("x", ops.TensorSpec("float32", (3, 224, 224)))
+    pipeline.output(features=Model(ROOT / "examples/cnclip/mini_clip/image.onnx")(x))
+    values = np.random.default_rng(0).normal(size=(4, 3, 224, 224)).astype(np.float32)
+    assert_rows_stay(pipeline.compile(gears=(4,)), values[:2], (255, np.nan, np.inf, values[2:]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [((), "run make setup, or name pictures of your own"), (("一只猫", "-p", "none.jpg"), "No such file.*none.jpg")],
+    ids=["no weights", "no picture"],
+)
+def test_search_without_pictures_says_so_in_words(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    shutil.copytree(ROOT / "examples/cnclip", tmp_path / "cnclip", ignore=shutil.ignore_patterns("weights"))
+    command = [sys.executable, str(tmp_path / "cnclip" / "search.py"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 1
+    assert re.search(message, done.stderr)
+    assert "Traceback" not in done.stderr

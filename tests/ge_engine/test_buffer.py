@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ge_engine.buffer import ALIGNMENT, Buffer
 from ge_engine.gears import Gear
-from ops import Counted, TensorSpec
+from ops import Counted, DeviceError, TensorSpec
 
 DTYPES = st.sampled_from(["uint8", "float32", "int64", "float16"])
 SHAPES = st.lists(st.integers(1, 9), min_size=1, max_size=3).map(tuple)
@@ -30,3 +31,10 @@ def test_a_row_is_a_view_of_the_block() -> None:
     buffer.rows[1]["x"][:] = 7
     assert buffer.arrays["x"].tolist() == [[0, 0, 0], [7, 7, 7]]
     assert buffer.arrays["n"].shape == (2, 5)
+
+
+@pytest.mark.parametrize("batch", [2**31 - 1, 2**62])
+def test_a_buffer_larger_than_the_memory_says_how_large(batch: int) -> None:
+    with pytest.raises(DeviceError, match=r"no memory for a buffer of [\d,]{20,} bytes") as error:
+        Buffer([("x", TensorSpec("float32", (2**31 - 1,)))], Gear(batch))
+    assert error.value.fix == "use smaller gears, or fewer streams"

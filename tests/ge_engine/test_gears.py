@@ -86,3 +86,9 @@ def test_sizes_that_do_not_belong_together_are_refused() -> None:
     c = TensorSpec("uint8", (Graded("W", (64, 16, 8)),))
     with pytest.raises(SpecError, match="do not pair up"):
         Gears.of_specs([a, c], (1,))
+
+
+def test_a_batch_that_no_axis_can_have_is_refused() -> None:
+    with pytest.raises(SpecError, match="not distinct batch sizes") as error:
+        Gears.of_batches((1, 10**30))
+    assert error.value.fix == "give whole numbers from 1 to 2147483647, each once"

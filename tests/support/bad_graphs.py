@@ -74,6 +74,28 @@ BAD: dict[str, tuple[str, str]] = {
         'x = pipeline.input("my x", VECTOR)  # G17\npipeline.output(y=ops.Softmax()(x))',
         "input 'my x' .* fix: .*: my_x",
     ),
+    "an op whose infer exits": (
+        "@dataclass(frozen=True)\nclass Leaves(ops.Op[Edge]):\n    def infer(self, x): raise SystemExit(2)\n"
+        "    def run(self, x): return x\npipeline.output(y=Leaves()(x))  # G23",
+        r"SystemExit at .*graph.py:16: 2",
+    ),
+    "an op that takes any number of inputs": (
+        "@dataclass(frozen=True)\nclass Join(ops.Op[Edge]):\n    def infer(self, *xs): return xs[0]\n"
+        "    def run(self, *xs): return xs[0]\npipeline.output(y=Join()(x, x))  # G13",
+        r"infer takes \*xs: its inputs have no names fix: name each input as a parameter of infer",
+    ),
+    "an input that is named None": (
+        "x = pipeline.input(None, VECTOR)  # G17\npipeline.output(y=ops.Softmax()(x))",
+        "input None has a name that cannot be used",
+    ),
+    "a name that no file could have": (
+        'pipeline.output(y=ops.Softmax()(x, name="n" * 101))  # G17',
+        r"node 'nnn.* has a name that cannot be used fix: .* 100 at most",
+    ),
+    "a model that is not named by text": (
+        'pipeline.output(y=Model("weights/dense.onnx", name=5)(x))  # G13',
+        "name is 5",
+    ),
     "an input that is not named by text": (
         "x = pipeline.input(5, VECTOR)  # G17\npipeline.output(y=ops.Softmax()(x))",
         "input 5 has a name that cannot be used",
@@ -276,6 +298,14 @@ BAD: dict[str, tuple[str, str]] = {
     "a model that is text": (
         'pipeline.output(y=Model("weights/README.md")(x))  # G15',
         "README.md is not an ONNX model",
+    ),
+    "a model's output whose size the data decides": (
+        'some = Model("weights/some.onnx")(x)  # G15\npipeline.output(y=some, z=some["found"])',
+        r"the data decides the size of output 'found', float32\[k\]",
+    ),
+    "a model's output whose size the data decides, read by an op": (
+        'dense = Model("weights/some.onnx")(x)  # G15\npipeline.output(y=dense, z=ops.Cast("int32")(dense["found"]))',
+        r"the data decides the size of output 'found', float32\[k\]",
     ),
     "a model that is a folder": (
         'pipeline.output(y=Model("weights")(x))  # G15',

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from lint_case import ECHO, Case, changed, config, host, tensor
 
+PARAMETER = 'parameters { key: "k" value { string_value: "v" } }\n'
 LOADING = (
     Case("M20_none", config(), ("M20",), "at least one version must be available", False, folders=()),
     Case("M20_text", config(), ("M20",), "at least one version must be available", False, folders=("x",)),
@@ -235,6 +236,7 @@ LOADING = (
         loads=True,
     ),
     host("L07_nothing", 'backend: "python"', "L07", words="no input", loads=True),
+    host("L05_parameter", config(PARAMETER * 2), "L05", words="the last one counts", loads=True),
     host("from_file", None, "L07", words="no input", loads=True),
     Case("E04_no_files", None, ("E04",), "Could not determine backend for model 'E04_no_files'", False),
     Case("L17_no_file", config(), ("L17",), "loading does not return", None),

@@ -18,6 +18,7 @@ SETTINGS = (
     host("M01_comma", changed("dims: [ 4 ]", "dims: [ 4, ]"), "M01", words="3:53"),
     host("M01_number", config('parameters { key: "k" value { string_value: 3 } }'), "M01", words="Expected string"),
     host("M01_bracket", config().rstrip()[:-1], "M01", words='Expected ","'),
+    host("M01_escape", config(r'parameters { key: "k" value { string_value: "a\#" } }'), "M01", words="an escape in a string that there is not"),
     host("M01_newer", config("model_metrics { }"), "M01", words='no field named "model_metrics"'),
     host("comments", "# 中文\n" + config("max_batch_size: 0x2, # two\n")),
     host("spelled", "backend: 'py' \"thon\";\ninput: [ < name: \"x\"; data_type: 11, dims: 4 > ];\noutput { name: \"y\" data_type: TYPE_FP32 dims: [ 4 ] }"),

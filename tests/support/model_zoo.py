@@ -23,6 +23,7 @@ def write_models(folder: Path) -> Path:
     picture(weights / "square.onnx", ("batch", 3, 640, 640))
     picture(weights / "opset11.onnx", ("batch", 3, 640, 640), opset=11)
     heads(weights / "heads.onnx")
+    some(weights / "some.onnx")
     tokens(weights / "tokens.onnx")
     dynamic_int8(weights / "dynamic_int8.onnx")
     com_microsoft(weights / "com_microsoft.onnx")
@@ -46,6 +47,19 @@ def heads(path: Path) -> None:
     """x float32[8] -> low float32[8], high float32[8]."""
     nodes = [node("Neg", ["x"], ["low"]), node("Abs", ["x"], ["high"])]
     save(path, nodes, [tensor("x", ("batch", 8))], [tensor("low", ("batch", 8)), tensor("high", ("batch", 8))])
+
+
+def some(path: Path) -> None:
+    """x float32[8] -> y float32[8], found float32[k]: the first max(x) of them."""
+    nodes = [
+        node("Neg", ["x"], ["y"]),
+        node("ReduceMax", ["x"], ["m"], keepdims=0),
+        node("Cast", ["m"], ["whole"], to=7),
+        node("Reshape", ["whole", "one"], ["end"]),
+        node("Slice", ["x", "start", "end", "axis"], ["found"]),
+    ]
+    values = {"one": np.int64([1]), "start": np.int64([0]), "axis": np.int64([1])}
+    save(path, nodes, [tensor("x", ("batch", 8))], [tensor("y", ("batch", 8)), tensor("found", ("batch", "k"))], values)
 
 
 def tokens(path: Path) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
-import pytest
 from onnx import helper, numpy_helper
 
 from ge_engine.model import Model
@@ -64,12 +62,3 @@ def model_stage(path: Path, *specs: TensorSpec, name: str = "stage", constants: 
     fixed = constants or {}
     inputs = tuple((key, spec) for key, spec in zip(names, specs) if key not in fixed)
     return StageGraph(name, (step,), inputs, outputs, fixed)
-
-
-def package_file(distribution: str, suffix: str) -> Path:
-    """A file that a distribution ships, found without importing it."""
-    try:
-        files = importlib.metadata.files(distribution) or ()
-    except importlib.metadata.PackageNotFoundError:
-        pytest.skip(f"{distribution} is not installed: run make setup")
-    return Path(str(next(file.locate() for file in files if str(file).endswith(suffix))))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.metadata
+import contextlib
 from typing import Any
 
 import cv2
 import numpy as np
+from lay_out_weights import packaged
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -36,11 +37,8 @@ def scene(height: int, width: int, seed: int = 0) -> Array:
 def photos() -> dict[str, Array]:
     """A made scene, and scikit-image's pictures where that distribution is installed (it need not be importable)."""
     pictures = {"scene": scene(301, 451)}
-    try:
-        files = importlib.metadata.files("scikit-image") or []
-    except importlib.metadata.PackageNotFoundError:
-        files = []
-    for file in files:
-        if file.name in ("chelsea.png", "coffee.png", "astronaut.png", "camera.png"):
-            pictures[file.stem] = cv2.imread(str(file.locate()), cv2.IMREAD_COLOR)
+    for name in ("chelsea", "coffee", "astronaut", "camera"):
+        with contextlib.suppress(FileNotFoundError):
+            path = packaged("scikit-image", f"skimage/data/{name}.png")
+            pictures[name] = cv2.imread(str(path), cv2.IMREAD_COLOR)
     return pictures

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from tiny_ops import Above, Length, Picky, Resized, Same, Scale
+from tiny_ops import Above, Halfway, Length, Picky, Resized, Same, Scale
 
 from ge_engine import Model
 from ge_engine.builder import GraphBuilder
 from ops import Array, TensorSpec
 from pipeline import Pipeline
 
-__all__ = ["Above", "Length", "Picky", "Resized", "Same", "Scale"]
+__all__ = ["Above", "Halfway", "Length", "Picky", "Resized", "Same", "Scale"]
 
 VECTOR = TensorSpec("float32", (8,))
 

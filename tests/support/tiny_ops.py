@@ -38,6 +38,22 @@ class Picky(Op[Edge]):
 
 
 @dataclass(frozen=True)
+class Halfway(Op[Edge]):
+    """A user's own op that fails on some samples when it has written half of its row."""
+
+    def infer(self, x: TensorSpec) -> TensorSpec:
+        return x
+
+    def run(self, x: Array, out: Array | None = None) -> Array:
+        made = np.empty_like(x) if out is None else out
+        made[: len(x) // 2] = np.nan
+        if x.min() < -100:
+            raise ValueError("too small")
+        made[:] = x
+        return made
+
+
+@dataclass(frozen=True)
 class Above(Op[Edge]):
     """A user's own op with a number of results that varies: the values above `least`, at most `limit`."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import lay_out_weights
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -15,3 +16,11 @@ def laid_out(path: str) -> Path:
     if not found.exists():
         pytest.skip(f"{path} is not there: run make setup")
     return found
+
+
+def packaged(distribution: str, name: str) -> Path:
+    """A file that an installed package carries; the test is skipped where it is not installed."""
+    try:
+        return lay_out_weights.packaged(distribution, name)
+    except FileNotFoundError as error:
+        pytest.skip(str(error))

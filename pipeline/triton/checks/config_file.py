@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ..config import ConfigError, parse
 from ..folder import Folder
@@ -24,7 +25,10 @@ def read_config(folder: Folder, target: str) -> Model:
     try:
         model = Model(folder, parse(text, target), tree)
     except ConfigError as error:
-        return Model(folder, None, tree, [_refused(folder, tree, error, target)])
+        others = [
+            other for other in _misspelt(tree, target) if (other.line, other.reason) != (error.line, error.reason)
+        ]
+        return Model(folder, None, tree, [_refused(folder, tree, one, target) for one in (error, *others)])
     model.problems += check_text(model, text)
     return model
 
@@ -38,6 +42,26 @@ def _refused(folder: Folder, tree: Entry, error: ConfigError, target: str) -> Pr
     elif "MapEntry" in error.reason and "should not have multiple" in error.reason:
         rule, fix = "E17", "write one block for each pair: input_map { key: ... value: ... }"
     return Problem(rule, Place(path, error.line), message, fix)
+
+
+def _misspelt(tree: Entry, target: str) -> Iterator[ConfigError]:
+    """Every field and value that the release does not know; the parser stops at the first."""
+    waiting = [(tree, model_config(target).DESCRIPTOR)]
+    while waiting:
+        block, message = waiting.pop()
+        for entry in block.entries:
+            field = message.fields_by_name.get(entry.name)
+            if field is None:
+                reason = f'Message type "{message.full_name}" has no field named "{entry.name}".'
+                yield ConfigError(entry.line, entry.column, reason)
+            elif field.message_type is not None:
+                waiting.append((entry, field.message_type))
+            elif field.enum_type is not None:
+                known = field.enum_type.values_by_name
+                for word in entry.text.split(", "):
+                    if word.isidentifier() and word not in known:
+                        reason = f'Enum type "{field.enum_type.full_name}" has no value named {word}.'
+                        yield ConfigError(entry.line, entry.column, reason)
 
 
 def _fix(error: ConfigError, tree: Entry, target: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from ..folder import link_out, version_of
+from ..folder import Folder, link_out, version_of
 from ..model import Model
 from ..problem import Place, Problem
 
@@ -17,9 +17,7 @@ def check_folder(model: Model) -> Iterator[Problem]:
     """Versions, files and links of one model."""
     folder = model.folder
     if folder.name.startswith("."):
-        message = f"the server polls '{folder.name}' as a model, too"
-        fix = "write beside the repository, then rename into it"
-        yield Problem("L12", Place(folder.path), message, fix, "fails")
+        yield hidden(folder, "fails")
     list(folder.files)  # walks, which finds the links
     for path in folder.links_out:
         if os.path.basename(path) != "config.pbtxt":
@@ -33,6 +31,13 @@ def check_folder(model: Model) -> Iterator[Problem]:
         yield Problem("M20", _version_place(model), message, _version_fix(model))
     if model.backend == "python" and not model.ensemble:
         yield from _python_file(model)
+
+
+def hidden(folder: Folder, severity: str) -> Problem:
+    """A folder that is not meant to be a model, and is polled as one."""
+    message = f"the server polls '{folder.name}' as a model, too"
+    fix = "keep it beside the repository; what is written there can be renamed into it"
+    return Problem("L12", Place(folder.path), message, fix, severity)
 
 
 def _version_name(model: Model, name: str) -> Iterator[Problem]:

@@ -123,12 +123,17 @@ class _Mapping:
             )
             fix = "use the same dims and max_batch_size in both; `reshape` of a step's model is not looked at"
             yield Problem("E35", place, message, fix)
-        elif any(-1 in (a, b) and a != b for a, b in zip(first.full, new.full)) and first.batched == new.batched:
+        elif first.batched == new.batched and self._loose(first, tensor):
             message = f"'{name}' is {_shape(first.full)} in {first.model} and {_shape(new.full)} in {found.name}"
             yield Problem("L10", place, f"{message}: a wrong size is found at a request only", "write the size in both")
         if kind == "input" and first.model == self.name and first.tensor.optional and not tensor.optional:
             message = f"'{name}' may be missing in a request, and {found.name} needs it (R04)"
             yield Problem("L06", place, message, "make it optional in both, or in neither", "fails")
+
+    def _loose(self, first: _Seen, tensor: Tensor) -> bool:
+        """Whether only a request can show that the sizes agree; an end of the ensemble may vary as its model does."""
+        pairs = list(zip(first.tensor.dims, tensor.dims))
+        return any(-1 in pair and (pair[0] != pair[1] or first.model != self.name) for pair in pairs)
 
     def _decoupled(self) -> Iterator[Problem]:
         """Each decoupled step begins a stream of answers of its own; a step cannot read from two."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -33,10 +32,20 @@ def check_tensors(model: Model) -> Iterator[Problem]:
             yield Problem(
                 "L07", model.at(), f"{model.name} has no {kind}: it loads, and is of no use", f"list its {kind}s"
             )
+    yield from _parameters(model)
     if not model.ensemble:
         yield from _formats(model)
     yield from _labels(model)
     yield from _batch_inputs(model)
+
+
+def _parameters(model: Model) -> Iterator[Problem]:
+    written = model.outline.all("parameters")
+    for key, count in Counter(entry.string("key") for entry in written).items():
+        if count > 1:
+            line = next(entry.line for entry in reversed(written) if entry.string("key") == key)
+            message = f"the parameter '{key}' is set {count} times: the last one counts"
+            yield Problem("L05", Place(model.folder.config_path, line), message, "leave one", "advice")
 
 
 def _whole(model: Model, kind: str, tensor: Any, place: Place) -> Iterator[Problem]:
@@ -157,8 +166,3 @@ def _batch_inputs(model: Model) -> Iterator[Problem]:
                 if name not in outputs:
                     message = f"unknown target output name '{name}' for {model.name}"
                     yield Problem("M30", place, message, near(name, outputs))
-
-
-def elements(dims: Sequence[int]) -> int:
-    """How many elements fixed dims hold."""
-    return math.prod(dims)

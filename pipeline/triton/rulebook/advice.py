@@ -35,7 +35,7 @@ ADVICE = (
     ),
     Rule(
         "L05",
-        "each input and each output has a name of its own",
+        "each input, output and parameter has a name of its own",
         "Triton takes two of one name; clients and maps can reach only one.",
         'input [ { name: "x" ... }, { name: "x" ... } ]',
         'input [ { name: "x" ... }, { name: "y" ... } ]',

@@ -1,28 +1,24 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import cv2
 import pytest
+from golden import BUS_640
+from onnx_files import scale_model
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "yolo11"
 PHOTO = EXAMPLE / "weights" / "bus.jpg"
 
-# What Ultralytics prints for bus.jpg with yolo11n at 640x640.
-GOLDEN = (
-    ("bus", 0.939, (11.9, 228.4, 799.2, 735.2)),
-    ("person", 0.902, (48.6, 398.0, 243.2, 904.5)),
-    ("person", 0.849, (670.6, 392.6, 810.0, 879.6)),
-    ("person", 0.833, (223.1, 405.6, 345.2, 859.7)),
-    ("person", 0.399, (-0.1, 550.2, 66.0, 871.8)),
-)
+LABELS = {5: "bus", 0: "person"}
 
 
-def detect(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(EXAMPLE / "detect.py"), *arguments]
+def detect(*arguments: str, script: Path = EXAMPLE / "detect.py") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(script), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -35,8 +31,8 @@ def test_the_demo_prints_the_published_boxes_and_draws_them() -> None:
     result = detect()
     assert result.returncode == 0, result.stderr
     found = re.findall(r"^(\S+) +(\S+) +\[(.*)\]$", result.stdout, re.MULTILINE)
-    assert [label for label, _, _ in found] == [label for label, _, _ in GOLDEN]
-    for (_, score, box), (_, want_score, want_box) in zip(found, GOLDEN):
+    assert [label for label, _, _ in found] == [LABELS[number] for number, _, _ in BUS_640]
+    for (_, score, box), (_, want_score, want_box) in zip(found, BUS_640):
         assert float(score) == pytest.approx(want_score, abs=0.005)
         assert [float(value) for value in box.split(",")] == pytest.approx(want_box, abs=1.5)
     drawn, photo = cv2.imread(str(picture)), cv2.imread(str(PHOTO))
@@ -61,3 +57,21 @@ def test_what_is_no_picture_is_refused_in_words(tmp_path: Path, content: bytes |
     assert result.returncode == 1
     assert message in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_without_the_weights_it_says_where_they_come_from(tmp_path: Path) -> None:
+    for name in ("detect.py", "graph.py"):
+        shutil.copy(EXAMPLE / name, tmp_path)
+    result = detect(script=tmp_path / "detect.py")
+    assert result.returncode == 1
+    assert "run make setup" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_class_without_a_label_is_called_by_its_number(tmp_path: Path) -> None:
+    shutil.copy(EXAMPLE / "detect.py", tmp_path)
+    scale_model(tmp_path / "m.onnx", metadata={"names": "['cat']"})
+    (tmp_path / "graph.py").write_text("from ge_engine import Model\nmodel, pipeline = Model('m.onnx'), None\n")
+    code = "import detect; print(detect.label_of(0), detect.label_of(1))"
+    command = [sys.executable, "-c", code]
+    assert subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout == "cat class 1\n"

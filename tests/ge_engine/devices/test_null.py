@@ -64,6 +64,17 @@ def test_each_output_row_depends_on_the_same_input_row_alone(stage: BuiltStage) 
     assert (outputs != before).any(axis=1).tolist() == [False, False, True, False]
 
 
+def test_the_device_computes_in_memory_of_its_own(stage: BuiltStage) -> None:
+    used: list[np.ndarray] = []
+    device = NullDevice(compute=lambda inputs, outputs: used.extend((*inputs.values(), *outputs.values())))
+    program, stream = load(device, stage), device.stream(0)
+    program.enqueue(0, Gear(4), stream)
+    stream.synchronize()
+    host = (program.inputs(0, Gear(4)).block, program.outputs(0, Gear(4)).block)
+    assert len(used) == 2
+    assert not any(np.shares_memory(mine, theirs) for mine in used for theirs in host)
+
+
 def test_a_size_that_is_no_gear_is_refused(stage: BuiltStage) -> None:
     device = NullDevice(pads=True)
     with pytest.raises(DeviceError, match="3 is not a gear") as error:

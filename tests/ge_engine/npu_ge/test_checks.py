@@ -141,6 +141,11 @@ def test_what_may_be_meant_is_advice(rule: str, case: dict[str, Any]) -> None:
     assert rules(**case) == {rule: "advice"}
 
 
+def test_a_static_model_may_fix_its_batch_to_one() -> None:
+    model = Ports((other(X, dims=(1, 4)),), (other(Y, dims=(1, 2)),))
+    assert rules(batch=8, model=model, static_model=True) == {"V05": "advice"}
+
+
 def test_a_reshape_is_refused() -> None:
     config = {"name": "m", "input": entries(X), "output": [{**entries(Y)[0], "reshape": {"shape": [2]}}]}
     known = Known.of(config, Ports((X,), (Y,)), Options(levels=PRECISE))

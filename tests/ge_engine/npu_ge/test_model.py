@@ -16,6 +16,7 @@ from onnx_files import node, save, tensor
 from triton_http import Client, Refused, batches
 
 from ge_engine import runtime
+from ge_engine.npu_ge.command_line import CommandLine
 from ge_engine.npu_ge.ports import TRITON, Port
 from ops.errors import ServerError
 from pipeline.triton.schema import TARGETS
@@ -233,6 +234,7 @@ def test_every_type_goes_there_and_back(server: Server, client: Client) -> None:
         ("many", r"V01: 2 \.onnx files, npu_ge takes any of them: 1/model\.onnx, 1/other\.onnx"),
         ("none", r"Model file not found: dir path .*none"),
     ],
+    ids=["word", "gap", "many", "none"],
 )
 def test_what_the_real_backend_would_misbehave_on_is_not_loaded(server: Server, model: str, message: str) -> None:
     with pytest.raises(ServerError, match=message):
@@ -245,7 +247,7 @@ def test_what_was_done_is_told_at_the_end(server: Server, client: Client) -> Non
     server.rest.unload("whole")
     server.stop()
     log = server.log.read_text(encoding="utf-8")
-    assert "npu_ge stand-in, whole_0: V20 advice" in log
+    assert "npu_ge stand-in, whole_0_0: V20 advice" in log
     assert "requests (0 failed) in" in log
 
 
@@ -256,10 +258,11 @@ def test_the_command_line_is_heard_and_config_pbtxt_wins(tmp_path: Path) -> None
         path.parent.mkdir(parents=True)
         tanh_model(path)
         (tmp_path / model / "config.pbtxt").write_text(config_text(max_batch_size=8, parameters=more))
-    told = [f"npu_ge,{key}={value}" for key, value in gears("x:-1,8", "1;2").items()]
-    with Server(tmp_path, backend_config=told) as server:
+    with Server(tmp_path, load=()) as server:
+        CommandLine(backend_config=gears("x:-1,8", "1;2")).write(server.folder / "backends" / "npu_ge")
         client = Client(server.url)
         for model, largest in (("told", 2), ("own", 3)):
+            server.load(model)
             assert client.infer(model, rows(largest))["y"].shape == (largest, 4)
             with pytest.raises(Refused, match="E13025"):
                 client.infer(model, rows(largest + 1))

@@ -50,6 +50,10 @@ def test_a_static_model_runs_its_rows_one_by_one(tmp_path: Path) -> None:
     assert program(path, static_model="1").run({"x": x})["y"].tolist() == [[0, 0], [0, 0]]
 
 
+def test_no_rows_are_an_answer_without_rows(tmp_path: Path) -> None:
+    assert program(tanh_model(tmp_path / "m.onnx")).run({"x": rows(0)})["y"].shape == (0, 4)
+
+
 def test_sizes_that_follow_the_picture_are_computed_before_the_run(tmp_path: Path) -> None:
     run = program(pool_model(tmp_path / "m.onnx")).run
     for height, width in ((4, 6), (9, 5), (2, 2)):

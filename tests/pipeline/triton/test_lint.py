@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from lint_case import ECHO, Case, config, ensemble, host, step, tensor
 from lint_cases import CASES, write_cases
 from lint_npu import npu_model
+from lint_published import PUBLISHED, write_published
 
 from ops import Finding, GepipeError, SpecError
 from pipeline.rulebook import BOOK
 from pipeline.triton.lint import lint
-
-PUBLISHED = Path(__file__).parents[2] / "data" / "published_configs"
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +68,13 @@ def test_all_problems_of_all_models_come_at_once(tmp_path: Path) -> None:
     assert set(found) == {"M05", "M25", "M27", "M01"}
 
 
+def test_every_field_and_value_that_is_misspelt_is_found(tmp_path: Path) -> None:
+    text = config("max_batchsize: 4\ndynamic_batching { preferred_size: [ 4 ] }").replace("TYPE_FP32", "FP32")
+    write_cases(tmp_path, [host("a", text)])
+    found = [(finding.rule, finding.where.rpartition(":")[2]) for finding in lint(tmp_path)]
+    assert found == [("M01", line) for line in "2345"]
+
+
 PUBLISHED_RULES = {
     "bert": ({"M03"}, "unexpected platform type 'graph_executor'", 'write backend: "npu_ge" instead of platform'),
     "clip_ensemble": ({"M01"}, "20:1", "mend that place"),
@@ -88,10 +94,8 @@ def test_every_published_config_is_tried() -> None:
 @pytest.mark.parametrize("name", PUBLISHED_RULES)
 def test_a_published_config(name: str, tmp_path: Path) -> None:
     rules, message, fix = PUBLISHED_RULES[name]
-    (tmp_path / name / "1").mkdir(parents=True)
-    shutil.copy(PUBLISHED / f"{name}.pbtxt", tmp_path / name / "config.pbtxt")
-    found = {finding.rule: finding for finding in lint(tmp_path)}
-    found.pop("V01", None)  # the guides' models are not here
+    write_published(tmp_path)
+    found = {finding.rule: finding for finding in of(lint(tmp_path), name)}
     assert set(found) == rules
     assert any(message in finding.message and fix in finding.fix for finding in found.values())
 
@@ -157,6 +161,11 @@ def test_an_ensemble_of_ensembles(tmp_path: Path) -> None:
 )
 def test_what_no_server_should_be_asked(rule: str, case: Case, words: str, tmp_path: Path) -> None:
     assert words in linted(tmp_path, case)[rule].message
+
+
+def test_a_hidden_folder_without_a_config_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / ".git" / "objects").mkdir(parents=True)
+    assert [(finding.rule, finding.severity) for finding in lint(tmp_path)] == [("L12", "refused")]
 
 
 def test_a_library_beside_the_model_is_its_backend(tmp_path: Path) -> None:

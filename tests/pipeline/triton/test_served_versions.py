@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 
 import numpy as np
 import pytest
 import tiny
 import tritonclient.http
+from served import ask
 from triton_servers import Start
 from tritonclient.utils import InferenceServerException
 
 from ge_engine import Model
 from ops import Array
 from pipeline import Batching, Pipeline, Plan
+from pipeline.triton.processes import session, stub
 from pipeline.triton.repository import activate, export
 from pipeline.triton.server import Server
 
@@ -115,6 +120,7 @@ def test_no_request_fails_while_a_version_is_rolled_out_and_back(
         loaded("vector")
         load.gets(answer_of(second))
     assert set(load.seen) == {answer_of(first), answer_of(second)}
+    assert not list(root.rglob("*.pyc"))  # which a polling server would take for a change
 
 
 def test_both_versions_can_be_called_by_name_for_a_gray_release(tmp_path: Path, triton_server: Start) -> None:
@@ -126,6 +132,24 @@ def test_both_versions_can_be_called_by_name_for_a_gray_release(tmp_path: Path, 
     for number, plan in enumerate(plans, 1):
         (output,) = server.rest.infer(f"vector_v{number}", {"inputs": [tensor]})["outputs"]
         assert np.array(output["data"], np.float32).tobytes() == answer_of(plan)
+
+
+@pytest.mark.parametrize("control", ["explicit", "poll"])
+def test_a_killed_host_stage_is_noticed_and_the_ensemble_answers_again(
+    control: str, tmp_path: Path, triton_server: Start
+) -> None:
+    plan = plan_of(tmp_path, 1)
+    export(plan, tmp_path / "models")
+    said: SimpleQueue[str] = SimpleQueue()
+    server = triton_server(tmp_path / "models", control=control, say=said.put)
+    running = [stub(process.pid) for process in session(server.pid)]
+    (host,) = (one for one in running if one is not None and one.model == "vector_1_host0")
+    os.kill(host.pid, signal.SIGKILL)
+    heard = ""
+    while "is back" not in heard:
+        heard += said.get(timeout=60)
+    assert f"{host.instance} (process {host.pid}) died: SIGKILL" in heard
+    assert ask(server.url, "vector", {"x": SAMPLE[None]})["y"].tobytes() == answer_of(plan)
 
 
 def test_a_model_that_is_unloaded_under_load_of_another_does_no_harm(tmp_path: Path, triton_server: Start) -> None:

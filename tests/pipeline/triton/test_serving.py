@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
-from triton_servers import model
+from triton_servers import ask, model
 from typer.testing import CliRunner, Result
 
 import pipeline.triton.commands  # which adds the commands
 from pipeline.cli import app
+from pipeline.triton.server import Server
+from pipeline.triton.serving import serve_until_stopped
 
 assert pipeline.triton.commands
 
@@ -43,6 +47,39 @@ def test_the_command_serves_until_it_is_ended(tmp_path: Path) -> None:
     assert "READY       host 1" in text
     assert rest.endswith("stopped\n")
     assert serve.returncode == 0
+
+
+@pytest.mark.triton
+def test_a_server_that_has_crashed_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.triton.serving._LASTS_S", 0)  # else an early crash is the end
+    model(tmp_path / "models", "host")
+    ready, crashed = threading.Event(), threading.Event()
+    said: list[str] = []
+
+    def say(text: str) -> None:
+        said.append(text)
+        if text.startswith("Ctrl-C"):
+            ready.set()
+        if text.endswith("starting it again"):
+            crashed.set()
+
+    server = Server(tmp_path / "models", say=say)
+
+    def crash() -> None:
+        assert ready.wait(120)
+        os.kill(server.pid, signal.SIGSEGV)
+        assert crashed.wait(60)
+        while not server.rest.ready():
+            os.sched_yield()
+        said.append(str(ask(server, "host")))
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    thread = threading.Thread(target=crash)
+    thread.start()
+    serve_until_stopped(server, say, lambda text: None)
+    thread.join()
+    assert "the server ended by itself (signal 11)" in "\n".join(said)
+    assert said[-2:] == ["[2.0, 3.0]", "stopped"]
 
 
 @pytest.mark.triton

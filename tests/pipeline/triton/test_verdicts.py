@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lint_case import Case
+from lint_case import ECHO, Case
 from lint_cases import CASES, PARTS, write_cases
+from lint_published import PUBLISHED, write_published
 from triton_http import Client, Refused
 
 from ops import Finding
@@ -60,7 +61,10 @@ class Asked:
 def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     repository = tmp_path_factory.mktemp("models")
     write_cases(repository)
-    with Server(repository, target=request.param, load=()) as server:
+    write_published(repository)
+    backend = tmp_path_factory.mktemp("npu_ge")  # takes every model, as Triton itself does
+    (backend / "model.py").write_text(ECHO)
+    with Server(repository, target=request.param, load=(), stand_in=backend) as server:
         yield Asked(server, repository)
 
 
@@ -78,6 +82,14 @@ def test_the_verdict_of_lint_is_the_verdict_of_the_server(case: Case, asked: Ask
     else:
         assert case.words in reason
         assert any(case.words in found.message for found in refused)
+
+
+SERVED = sorted({path.stem for path in PUBLISHED.glob("*.pbtxt")} - {"cnclip_many"})  # 64 instances: 64 processes here
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_a_published_config_has_the_verdict_of_the_server(name: str, asked: Asked) -> None:
+    assert bool(asked.refused(name)) == bool(asked.reason(name))
 
 
 @pytest.mark.parametrize(

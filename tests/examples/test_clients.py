@@ -1,0 +1,91 @@
+"""The clients of the examples print what the examples print, in every way that they can ask."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+import tritonclient.http
+from weights import ROOT, laid_out
+
+from pipeline.load import load
+from pipeline.triton.lock import SHARED_MEMORY
+from pipeline.triton.server import Server
+
+pytestmark = [pytest.mark.triton, pytest.mark.weights]
+FLAGS = ("--grpc", "--async", "--shared-memory")
+WAYS = [way for count in range(4) for way in itertools.combinations(FLAGS, count)]
+ways = pytest.mark.parametrize("way", WAYS, ids=" ".join)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    laid_out("examples/yolo11/weights/yolo11n.onnx")
+    root = tmp_path_factory.mktemp("clients") / "models"
+    for example in ("yolo11", "cnclip"):
+        load(str(ROOT / f"examples/{example}/graph.py")).compile().export(root)
+    with Server(root) as server:
+        yield server
+
+
+def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "examples" / script), *arguments]
+    return subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+
+
+def client(example: str, server: Server, way: tuple[str, ...], *arguments: str) -> subprocess.CompletedProcess[str]:
+    url = server.grpc_url if "--grpc" in way else server.url
+    return run(f"{example}/client.py", url, *way, *arguments)
+
+
+@cache
+def detected(picture: str) -> list[str]:
+    return run("yolo11/detect.py", picture).stdout.splitlines()[:-1]
+
+
+@cache
+def similarity(picture: str, text: str) -> float:
+    with load(str(ROOT / "examples/cnclip/graph.py")).compile().session() as session:
+        return float(session.run(image=Path(picture).read_bytes(), text=text)["similarity"][0])
+
+
+@ways
+def test_the_client_of_yolo11_prints_the_lines_of_detect(way: tuple[str, ...], server: Server) -> None:
+    bus, zidane = (str(laid_out(f"examples/yolo11/weights/{name}.jpg")) for name in ("bus", "zidane"))
+    done = client("yolo11", server, way, bus, zidane)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [bus, *detected(bus), zidane, *detected(zidane)]
+    assert len(detected(bus)) == 5
+
+
+@ways
+def test_the_client_of_cnclip_prints_the_similarity_of_gepipe_run(way: tuple[str, ...], server: Server) -> None:
+    picture = str(laid_out("examples/cnclip/weights/chelsea.png"))
+    done = client("cnclip", server, way, "--text", "一只猫", picture)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{similarity(picture, '一只猫'):.4f}  一只猫  chelsea\n"
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if "--shared-memory" in way], ids=" ".join)
+def test_a_refused_request_is_told_in_words_and_leaves_no_shared_memory_behind(
+    way: tuple[str, ...], server: Server, tmp_path: Path
+) -> None:
+    (tmp_path / "note.jpg").write_text("no picture")
+    good = str(laid_out("examples/yolo11/weights/bus.jpg"))
+    done = client("yolo11", server, way, good, str(tmp_path / "note.jpg"))
+    assert done.returncode == 1
+    assert "not an image: it starts with b'no picture'" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not [path for path in SHARED_MEMORY.iterdir() if path.name.startswith("gepipe-")]
+    with tritonclient.http.InferenceServerClient(server.url) as asking:
+        assert asking.get_system_shared_memory_status() == []
+
+
+def test_both_examples_ask_with_the_same_code() -> None:
+    first, second = (ROOT / "examples" / example / "ask.py" for example in ("yolo11", "cnclip"))
+    assert first.read_text(encoding="utf-8") == second.read_text(encoding="utf-8")
