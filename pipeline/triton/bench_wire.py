@@ -1,7 +1,7 @@
 """The two ways to a server, as a bench needs them: gRPC and HTTP.
 
-A client has a connection of its own, and its requests are made beforehand: for the same load a client thread then costs
-less CPU time than one of a shared channel or an asyncio loop, and takes less of the server's.
+A client has a thread and a connection of its own. Against a model that does nothing, up to 16 such clients got more
+requests through than on one shared gRPC channel or in an asyncio loop; with 64 they were alike.
 """
 
 from __future__ import annotations
