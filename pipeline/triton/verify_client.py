@@ -31,30 +31,32 @@ def check(url: str, golden: dict[str, Any], exact: bool) -> list[Row]:
 
     exact: the bytes must be equal; else numbers may differ by the recorded tolerance.
     """
-    import tritonclient.http as client  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    import tritonclient.http as client
 
-    server = client.InferenceServerClient(url)
     rows = []
-    for number, request in enumerate(golden["requests"]):
-        inputs = []
-        for name, value in request["inputs"].items():
-            array = decode(value)
-            tensor = client.InferInput(name, list(array.shape), WIRE.get(value["dtype"], value["dtype"].upper()))
-            tensor.set_data_from_numpy(array)
-            inputs.append(tensor)
-        wanted = {name: decode(value) for name, value in request["outputs"].items()}
-        for names in (list(wanted), *([name] for name in wanted if len(wanted) > 1)):
-            outputs = [client.InferRequestedOutput(name) for name in names]
-            asked = "all" if len(names) == len(wanted) else "alone"
-            try:
-                result = server.infer(golden["model"], inputs, outputs=outputs)
-            except Exception as error:  # whatever the server says is the finding
-                rows += [Row(number, asked, name, False, str(error)) for name in names]
-                continue
-            for name in names:
-                ok, how = compare(result.as_numpy(name), wanted[name], golden["tolerance"], exact)
-                rows.append(Row(number, asked, name, ok, how))
+    with client.InferenceServerClient(url) as server:
+        for number, request in enumerate(golden["requests"]):
+            inputs = [_input(client, name, value) for name, value in request["inputs"].items()]
+            wanted = {name: decode(value) for name, value in request["outputs"].items()}
+            for names in (list(wanted), *([name] for name in wanted if len(wanted) > 1)):
+                outputs = [client.InferRequestedOutput(name) for name in names]
+                asked = "all" if len(names) == len(wanted) else "alone"
+                try:
+                    result = server.infer(golden["model"], inputs, outputs=outputs)
+                except Exception as error:  # whatever the server says is the finding
+                    rows += [Row(number, asked, name, False, str(error)) for name in names]
+                    continue
+                for name in names:
+                    ok, how = compare(result.as_numpy(name), wanted[name], golden["tolerance"], exact)
+                    rows.append(Row(number, asked, name, ok, how))
     return rows
+
+
+def _input(client: Any, name: str, value: dict[str, Any]) -> Any:
+    array = decode(value)
+    tensor = client.InferInput(name, list(array.shape), WIRE.get(value["dtype"], value["dtype"].upper()))
+    tensor.set_data_from_numpy(array)
+    return tensor
 
 
 def compare(got: Any, want: Any, tolerance: float, exact: bool) -> tuple[bool, str]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 from pipeline.triton.installed import cache_folder, made_once, pip_install
 
-HOST_STAGES = ("numpy==1.23.5", "opencv-python-headless==4.10.0.84", "onnxruntime")  # the last for the stand-in
+RUNTIME = f"onnxruntime=={version('onnxruntime')}"  # for the stand-in
+HOST_STAGES = ("numpy==1.23.5", "opencv-python-headless==4.10.0.84", RUNTIME)
 STRANGERS = ("ops", "pipeline", "ge_engine")
 
 
@@ -25,4 +28,5 @@ def environment(name: str, requirements: Sequence[str], strangers: Sequence[str]
             (packages / stranger).mkdir()
             (packages / stranger / "__init__.py").write_text("raise ImportError('this is not the one')\n")
 
-    return made_once(cache_folder() / f"test-{name}-{sys.version_info[0]}.{sys.version_info[1]}", make)
+    key = hashlib.sha256(" ".join([sys.version, *requirements, *strangers]).encode()).hexdigest()[:8]
+    return made_once(cache_folder() / f"test-{name}-{key}", make)

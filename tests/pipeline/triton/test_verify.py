@@ -71,21 +71,9 @@ def test_export_lint_and_verify_succeed_one_after_the_other(target: str, tmp_pat
 
 
 @pytest.mark.triton
-def test_a_wrong_answer_is_told_with_its_size_and_fails_the_command(tmp_path: Path) -> None:
-    spoil(export_vector(tmp_path))
-    done = gepipe("verify", "models", folder=tmp_path)
-    assert done.returncode == 1
-    wrong = [line for line in done.stdout.splitlines() if line.startswith("NO  ")]
-    assert [line.partition(": y: ")[0] for line in wrong] == [
-        "NO  vector_v1, request 1, all",
-        "NO  vector_v1, request 1, alone",
-    ]
-    assert all("differs by 1.0e-03, more than 1e-04" in line for line in wrong)
-    assert done.stdout.splitlines()[-1] == "NOT verified: 16 of 18 answers right"
-
-
-@pytest.mark.triton
-def test_the_exported_script_needs_tritonclient_alone(tmp_path: Path, triton_server: Start) -> None:
+def test_the_exported_script_needs_tritonclient_alone_and_says_what_is_wrong(
+    tmp_path: Path, triton_server: Start
+) -> None:
     root = export_vector(tmp_path)
     server = triton_server(root)
     python = environment("tritonclient", ["tritonclient[http]>=2.43"], ["ops", "pipeline", "ge_engine"])
@@ -98,10 +86,27 @@ def test_the_exported_script_needs_tritonclient_alone(tmp_path: Path, triton_ser
     done = run()
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("same bytes") == len(done.stdout.splitlines()) == 18
-    told = gepipe("verify", "models", "--url", server.url, folder=tmp_path)
-    assert told.stdout.splitlines()[-1] == "verified: 18 of 18 answers right"
     spoil(root)
-    assert run().returncode == 1
+    wrong = run()
+    assert wrong.returncode == 1
+    assert [line for line in wrong.stdout.splitlines() if not line.startswith("ok  ")] == [
+        "NO  request 1, all: y: differs by 1.0e-03, more than 1e-04",
+        "NO  request 1, alone: y: differs by 1.0e-03, more than 1e-04",
+    ]
+
+
+@pytest.mark.triton
+def test_a_running_server_is_verified_by_its_address(tmp_path: Path, triton_server: Start) -> None:
+    root = export_vector(tmp_path)
+    server = triton_server(root)
+    done = gepipe("verify", "models", "--url", server.url, folder=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1] == "verified: 18 of 18 answers right"
+    spoil(root)
+    done = gepipe("verify", "models", "--url", server.url, folder=tmp_path)
+    assert done.returncode == 1
+    assert "NO  vector_v1, request 1, alone: y: differs by 1.0e-03, more than 1e-04" in done.stdout.splitlines()
+    assert done.stdout.splitlines()[-1] == "NOT verified: 16 of 18 answers right"
 
 
 def test_a_repository_without_golden_requests_is_told_so(tmp_path: Path) -> None:
