@@ -4,14 +4,15 @@ PYTHON ?= $(shell for p in /usr/bin/python3.11 python3.11 python3; do $$p -c 'im
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo check test bench clean
+.PHONY: help setup demo check test test-triton bench clean
 
 help:
 	@echo 'make setup   a virtual environment in $(VENV), with the tools, and the weights of the examples'
 	@echo '             (the others do it first)'
 	@echo 'make demo    find what is on a photo, with YOLO11, and draw it'
 	@echo 'make check   format, lint, types, import floors, generated pages'
-	@echo 'make test    all tests'
+	@echo 'make test    all tests that need no server'
+	@echo 'make test-triton  the tests on real Triton servers, which it fetches'
 	@echo 'make bench   the benchmark suites'
 
 # Each file is newer than what it was made from, so a second `make setup` has nothing to install.
@@ -44,7 +45,10 @@ check: setup
 	$(BIN)/pytest --quiet tests/test_docs_ops.py
 
 test: setup
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -m 'not triton' $(ARGS)
+
+test-triton: setup
+	$(BIN)/pytest -m 'triton and not heavy' $(ARGS)
 
 bench: setup
 	@if [ -d tests/benchmarks ]; then $(BIN)/pytest tests/benchmarks $(ARGS); else echo 'there are no benchmarks yet'; fi
