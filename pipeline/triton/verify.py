@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -64,6 +65,8 @@ def golden_files(directory: Path) -> list[Path]:
 
 
 def _answers(url: str, directory: Path, exact_on: str) -> dict[str, list[Row]]:
+    if importlib.util.find_spec("tritonclient") is None:
+        raise ServerError("verify asks the server with tritonclient, which is not here", fix="install gepipe[triton]")
     files = golden_files(directory)
     if not files:
         raise ServerError(f"{directory} carries no golden requests", fix="export it with `gepipe export`")
