@@ -8,6 +8,7 @@ from pathlib import Path
 
 import ge_engine
 import ops
+from ge_engine.npu_ge.command_line import CommandLine
 
 from .find_server import STUB, Installation
 
@@ -28,10 +29,13 @@ class BackendDirectory:
         return "the real library" if self.real else "the stand-in, which runs on the CPU"
 
 
-def backend_directory(server: Installation, release: str, folder: Path, stand_in: Path = STAND_IN) -> BackendDirectory:
+def backend_directory(
+    server: Installation, release: str, folder: Path, settings: CommandLine, stand_in: Path = STAND_IN
+) -> BackendDirectory:
     """The server's own backends, where the real npu_ge is among them; else a folder with the stand-in.
 
-    release: of the Python whose stub is to run Python models.
+    release: of the Python whose stub is to run Python models. settings: of the server's command line; Triton does not
+    tell them to a backend in Python.
     """
     if any((server.backends / _NPU_GE / name).exists() for name in _REAL):
         return BackendDirectory(server.backends, real=True)
@@ -44,6 +48,7 @@ def backend_directory(server: Installation, release: str, folder: Path, stand_in
     shutil.copyfile(server.stubs()[release], program)
     program.chmod(0o755)
     _stand_in(folder / _NPU_GE, stand_in)
+    settings.write(folder / _NPU_GE)
     return BackendDirectory(folder, real=False)
 
 

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 
+from ge_engine.npu_ge.command_line import CommandLine
 from ops.errors import ServerError
 
 from .backend_directory import STAND_IN, BackendDirectory, backend_directory
@@ -87,7 +88,9 @@ class Server:
         environment = stub_environment(server, self.environment, self.say)
         self.folder = Path(tempfile.mkdtemp(prefix="gepipe-serve-"))
         self.log = self.folder / "server.log"
-        backends = backend_directory(server, environment.release, self.folder / "backends", self.stand_in)
+        backends = backend_directory(
+            server, environment.release, self.folder / "backends", self._npu_ge_settings(), self.stand_in
+        )
         self.say(f"tritonserver: {server.program} ({server.found})")
         self.say(f"host stages: Python {environment.release} in {environment.prefix}")
         self.say(f"npu_ge: {backends}")
@@ -214,6 +217,13 @@ class Server:
             *(f"--backend-config={setting}" for setting in self.backend_config),
             *self.options,
         ]
+
+    def _npu_ge_settings(self) -> CommandLine:
+        """What `--backend-config npu_ge,key=value` and the other options say to npu_ge."""
+        pairs = (setting.partition(",") for setting in self.backend_config)
+        settings = (rest.partition("=") for backend, _, rest in pairs if backend == "npu_ge")
+        automatic = "--disable-auto-complete-config" not in self.options
+        return CommandLine({key: value for key, _, value in settings}, auto_complete=automatic)
 
     def _serving(self, model: str) -> bool:
         try:
