@@ -140,10 +140,10 @@ def _batching(options: Options) -> Iterator[Problem]:
     if not model.config.HasField("dynamic_batching") or model.max_batch_size == 0:
         return
     if not batching.preferred_batch_size:
-        message = "dynamic_batching without preferred_batch_size: the backend runs the requests of a batch one by one"
-        fix = f"write preferred_batch_size: [ {model.max_batch_size} ], or leave dynamic_batching out"
+        filled = f"[ {model.max_batch_size} ]"
+        message = f"dynamic_batching without preferred_batch_size: the server fills in {filled}, so requests are merged"
+        fix = f"write preferred_batch_size: {filled} where that is meant, or leave dynamic_batching out"
         yield Problem("V18", model.at("dynamic_batching"), message, fix, "advice")
-        return
     for index, item in enumerate(model.config.input):
         if -1 in item.dims:
             message = f"'{item.name}' has dims {list(item.dims)}: merged requests take their dims from config.pbtxt"

@@ -131,7 +131,7 @@ NPU_GE = (
     Rule(
         "V18",
         "dynamic_batching has a preferred size",
-        "Without one the backend runs the requests of a batch one by one.",
+        "Without one the server fills in max_batch_size, and the backend, which merges where there is one, merges.",
         "dynamic_batching { }",
         "dynamic_batching { preferred_batch_size: [ 4 ] }",
     ),
