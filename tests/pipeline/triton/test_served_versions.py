@@ -95,14 +95,14 @@ def under_load(server: Server) -> Iterator[Load]:
     assert not load.errors, (len(load.errors), sum(load.seen.values()), load.errors[:3])
 
 
-@pytest.mark.parametrize("control", ["poll", "explicit"])
+@pytest.mark.parametrize(("target", "control"), [("24.02", "poll"), ("24.02", "explicit"), ("24.10", "poll")])
 def test_no_request_fails_while_a_version_is_rolled_out_and_back(
-    control: str, tmp_path: Path, triton_server: Start
+    target: str, control: str, tmp_path: Path, triton_server: Start
 ) -> None:
     first, second = plan_of(tmp_path, 1), plan_of(tmp_path, 2)
     root = tmp_path / "models"
     export(first, root)
-    server = triton_server(root, control=control)
+    server = triton_server(root, target=target, control=control)
 
     def loaded(*models: str) -> None:
         if control == "explicit":
