@@ -142,6 +142,15 @@ def test_the_pipeline_of_the_readme_is_that_of_the_example() -> None:
     assert block.partition("\n")[2] == example.partition("\n\n")[2]
 
 
+def test_the_chinese_readme_has_the_blocks_of_the_english_one_and_each_links_to_the_other() -> None:
+    english, chinese = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "README.zh-CN.md"))
+    assert blocks(english)
+    assert blocks(chinese) == blocks(english)
+    assert english.count("```") == chinese.count("```")
+    assert "\n[中文](README.zh-CN.md)\n" in english
+    assert "\n[English](README.md)\n" in chinese
+
+
 def test_a_command_must_print_the_lines_that_the_page_shows() -> None:
     assert prints("a 0.939\n", "a   0.941\n\n")
     assert not prints("a 0.939\n", "a 0.95\n")
