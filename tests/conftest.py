@@ -13,6 +13,7 @@ import pytest
 WITHOUT = {  # a module: the reasons that hold where it is not installed
     "onnxruntime": r"needs onnxruntime|could not import 'onnx",  # `ops` tested alone
     "matplotlib": r"matplotlib",  # pictures are checked once
+    "tritonclient": r"tritonclient",  # servers are asked once, with the newest numpy
     "mypy": r"mypy",  # types are checked once, with the newest numpy
 }
 BY_CHOICE = r"set GEPIPE_HEAVY"  # more than two minutes: run before a release

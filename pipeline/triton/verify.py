@@ -65,11 +65,11 @@ def golden_files(directory: Path) -> list[Path]:
 
 
 def _answers(url: str, directory: Path, exact_on: str) -> dict[str, list[Row]]:
-    if importlib.util.find_spec("tritonclient") is None:
-        raise ServerError("verify asks the server with tritonclient, which is not here", fix="install gepipe[triton]")
     files = golden_files(directory)
     if not files:
         raise ServerError(f"{directory} carries no golden requests", fix="export it with `gepipe export`")
+    if importlib.util.find_spec("tritonclient") is None:
+        raise ServerError("verify asks the server with tritonclient, which is not here", fix="install gepipe[triton]")
     answers = {}
     for file in files:
         golden: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))

@@ -10,13 +10,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import tritonclient.http
 from weights import ROOT, laid_out
 
 from pipeline.load import load
 from pipeline.triton.lock import SHARED_MEMORY
 from pipeline.triton.server import Server
 
+http = pytest.importorskip("tritonclient.http")
 pytestmark = [pytest.mark.triton, pytest.mark.weights]
 FLAGS = ("--grpc", "--async", "--shared-memory")
 WAYS = [way for count in range(4) for way in itertools.combinations(FLAGS, count)]
@@ -82,7 +82,7 @@ def test_a_refused_request_is_told_in_words_and_leaves_no_shared_memory_behind(
     assert "not an image: it starts with b'no picture'" in done.stderr
     assert "Traceback" not in done.stderr
     assert not [path for path in SHARED_MEMORY.iterdir() if path.name.startswith("gepipe-")]
-    with tritonclient.http.InferenceServerClient(server.url) as asking:
+    with http.InferenceServerClient(server.url) as asking:
         assert asking.get_system_shared_memory_status() == []
 
 

@@ -12,10 +12,8 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-import tritonclient.http
 from offline import batch_of
 from photos import scene
-from tritonclient.utils import np_to_triton_dtype
 from weights import ROOT, laid_out
 
 import ops
@@ -62,6 +60,9 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Exported]:
 
 def ask(url: str, model: str, tensors: Mapping[str, Array], outputs: Sequence[str] = ()) -> dict[str, Array]:
     """The outputs of one request, all or those that are named."""
+    import tritonclient.http  # not everywhere that these tests are collected
+    from tritonclient.utils import np_to_triton_dtype
+
     inputs = []
     for name, array in tensors.items():
         inputs.append(tritonclient.http.InferInput(name, array.shape, np_to_triton_dtype(array.dtype)))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import filecmp
 import importlib
+import json
 import os
 import subprocess
 import sys
@@ -318,3 +319,24 @@ def test_two_ops_that_count_under_one_name_have_a_count_each(tmp_path: Path) -> 
     got = run_ensemble(tmp_path / "models", "two", {"x": sample["x"][None]})
     assert int(got["num_above_detections"][0, 0]) == min(4, int((sample["x"] > 0).sum()))
     assert int(got["num_above_2_detections"][0, 0]) == min(6, int((sample["x"] > 1).sum()))
+
+
+def test_the_names_of_the_classes_are_in_the_ensemble_for_clients_to_ask(tmp_path: Path) -> None:
+    (tmp_path / "labels.txt").write_text("猫\ndog\nbus\ncar\n", encoding="utf-8")
+    pipeline = Pipeline("named")
+    x = pipeline.input("x", tiny.VECTOR)
+    pipeline.output(y=Model(tiny.vector_model(tmp_path), label_file=tmp_path / "labels.txt")(x))
+    export(pipeline.compile(), tmp_path / "models")
+    parameters = read_config(tmp_path / "models", "named").parameters
+    assert {key: json.loads(value.string_value) for key, value in parameters.items()} == {
+        "labels.dense": ["猫", "dog", "bus", "car"]
+    }
+
+
+def test_running_a_host_stage_leaves_its_folder_as_it_was_exported(tmp_path: Path) -> None:
+    export(plan_of(tmp_path), tmp_path / "models")
+    folder = tmp_path / "models" / "vector_1_host0" / "1"
+    before = sorted(folder.rglob("*"))
+    code = f"import sys; sys.path.append({str(folder)!r})\nimport model\n"
+    subprocess.run([sys.executable, "-I", "-c", code], check=True)
+    assert sorted(folder.rglob("*")) == before

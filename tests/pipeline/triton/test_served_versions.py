@@ -14,10 +14,8 @@ from queue import SimpleQueue
 import numpy as np
 import pytest
 import tiny
-import tritonclient.http
 from served import ask
 from triton_servers import Start
-from tritonclient.utils import InferenceServerException
 
 from ge_engine import Model
 from ops import Array
@@ -26,6 +24,7 @@ from pipeline.triton.processes import session, stub
 from pipeline.triton.repository import activate, export
 from pipeline.triton.server import Server
 
+http = pytest.importorskip("tritonclient.http")
 pytestmark = pytest.mark.triton
 SAMPLE = np.linspace(-1, 1, 8, dtype=np.float32)
 CLIENTS = 8
@@ -74,12 +73,12 @@ class Load:
             assert self.news.wait_for(lambda: self.seen[answer] >= enough, timeout=60), (self.seen, self.errors[:3])
 
     def _client(self) -> None:
-        tensor = tritonclient.http.InferInput("x", [1, 8], "FP32").set_data_from_numpy(SAMPLE[None])
-        with tritonclient.http.InferenceServerClient(self.url) as client:
+        tensor = http.InferInput("x", [1, 8], "FP32").set_data_from_numpy(SAMPLE[None])
+        with http.InferenceServerClient(self.url) as client:
             while not self._over.is_set():
                 try:
                     answer = client.infer("vector", [tensor]).as_numpy("y").tobytes()
-                except InferenceServerException as error:
+                except http.InferenceServerException as error:
                     self.errors.append(str(error))
                     continue
                 with self.news:

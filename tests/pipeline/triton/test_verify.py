@@ -12,9 +12,10 @@ import tiny
 from foreign import environment
 from triton_servers import Start
 
+from ops import ServerError
 from ops.spec_json import array_to_json
 from pipeline.triton.schema import TARGETS
-from pipeline.triton.verify import golden_files
+from pipeline.triton.verify import golden_files, verify_url
 from pipeline.triton.verify_client import compare, decode
 
 GRAPH = """
@@ -31,7 +32,8 @@ pipeline.output(y=y, above=tiny_ops.Above(3)(y))
 
 def gepipe(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     code = "from pipeline.cli import main; main()"
-    environment = {**os.environ, "PYTHONPATH": str(Path(tiny.__file__).parent)}
+    path = os.pathsep.join([str(Path(tiny.__file__).parent), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path}
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
@@ -114,6 +116,14 @@ def test_a_repository_without_golden_requests_is_told_so(tmp_path: Path) -> None
     done = gepipe("verify", "models", "--url", "127.0.0.1:1", folder=tmp_path)
     assert done.returncode == 1
     assert "models carries no golden requests" in done.stderr
+
+
+def test_without_tritonclient_verify_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = export_vector(tmp_path)
+    monkeypatch.setitem(sys.modules, "tritonclient", None)
+    with pytest.raises(ServerError, match="verify asks the server with tritonclient") as caught:
+        verify_url(root, "127.0.0.1:1")
+    assert caught.value.fix == "install gepipe[triton]"
 
 
 @pytest.mark.parametrize(
