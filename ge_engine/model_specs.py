@@ -122,7 +122,7 @@ def _check_input(
         if not isinstance(dim, (int, Graded)):
             raise refuse(f"dim {axis} ({dim}) varies; a Model needs fixed sizes", _VARIES)
         if isinstance(want, int) and isinstance(dim, int) and dim != want:
-            raise refuse(f"dim {axis} is {dim}, {wants}", f"make it {want}")
+            raise refuse(f"dim {axis} is {dim}, {wants}", _mend(spec, (declared or ())[1:], want))
         if isinstance(want, str):
             if declared and want == declared[0]:
                 raise refuse(
@@ -133,6 +133,14 @@ def _check_input(
                 raise refuse(
                     f"{want} is {dim} here and {sizes_before[0]} in {sizes_before[1]}", "give both inputs one size"
                 )
+
+
+def _mend(spec: TensorSpec, declared: Shape, want: int) -> str:
+    """What to do about a dim; where the channels stand last and the model wants them first, it is not the dim."""
+    moved = (*spec.shape[-1:], *spec.shape[:-1])
+    if spec.rank == 3 and all(isinstance(d, str) or d is None or d == m for d, m in zip(declared, moved)):
+        return "the channels are last and the model wants them first; Normalize moves them"
+    return f"make it {want}"
 
 
 def _sizes(dim: Any) -> Any:

@@ -31,7 +31,7 @@ class Asset:
         """Errors: OSError, also for what is no file: a device or a pipe might never end."""
         if os.path.exists(self.path) and not os.path.isfile(self.path):
             raise OSError(f"{self.path} is not a file")
-        with open(self.path, encoding="utf-8") as file:
+        with open(self.path, encoding="utf-8-sig") as file:  # editors on Windows put a mark first
             return file.read()
 
     def lines(self) -> tuple[str, ...]:

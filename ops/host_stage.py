@@ -13,6 +13,7 @@ import numpy as np
 from .errors import GepipeError, OpError
 from .op import Op
 from .spec import Array, Counted, TensorSpec
+from .where import Where
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,16 @@ class HostStage:
         return copied
 
 
+def _line_of(error: BaseException, op: Op[Any]) -> str:
+    """The line of the op's own module that it comes from."""
+    line, trace = "", error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_globals.get("__name__") == type(op).__module__:
+            line = f" ({Where(trace.tb_frame.f_code.co_filename, trace.tb_lineno)})"
+        trace = trace.tb_next
+    return line
+
+
 class _Runner:
     """A step with all that does not change from sample to sample looked up."""
 
@@ -102,7 +113,7 @@ class _Runner:
             raise error.at(step.place)  # noqa: B904  # the very same error, placed
         except (Exception, SystemExit) as error:  # an op that exits may not take the server with it
             raise OpError(
-                f"{type(error).__name__}: {error}",
+                f"{type(error).__name__}: {error}{_line_of(error, step.op)}",
                 fix="look at the cause; the op or its input is at fault",
                 where=step.place,
             ) from error

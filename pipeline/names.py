@@ -43,6 +43,8 @@ def usable(name: str) -> str:
     ('vit-b-16_img_fp32', '_2d')
     """
     cleaned = re.sub(r"[^A-Za-z0-9_-]", "_", name)[: LONGEST - 1]
+    if not re.search(r"[A-Za-z0-9]", cleaned):
+        return "unnamed"  # a name in another script leaves nothing to tell it by
     return cleaned if _USABLE.fullmatch(cleaned) else f"_{cleaned}"
 
 

@@ -72,6 +72,10 @@ class Session:
 
         Samples of one size run together.
         """
+        if isinstance(samples, (Mapping, str, bytes)):
+            raise SampleError(
+                f"run_batch was given one {type(samples).__name__}", fix="give a list of samples, or use run"
+            )
         with self._slot() as slot:
             items: list[Item | GepipeError] = [self._item(sample) for sample in samples]
             live = [item for item in items if isinstance(item, Item)]

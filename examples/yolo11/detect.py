@@ -5,6 +5,7 @@ python examples/yolo11/detect.py [PICTURE]
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from pathlib import Path
@@ -52,7 +53,9 @@ def label_of(number: int) -> str:
 def main() -> None:
     if not PHOTO.parent.is_dir():
         sys.exit(f"there is no folder {PHOTO.parent}: run make setup")
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else PHOTO
+    parser = argparse.ArgumentParser(description="Find what is on a picture, print it and draw it.")
+    parser.add_argument("picture", nargs="?", type=Path, default=PHOTO)
+    path: Path = parser.parse_args().picture
     try:
         data = path.read_bytes()
         found = detect(data)

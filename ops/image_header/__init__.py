@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable
 
@@ -45,6 +46,8 @@ _OTHERS = (
     *((0, b"P%d" % number, "PNM") for number in range(1, 8)),
 )
 
+_FILE_NAME = re.compile(rb"@?[^\0\n]+\.(jpe?g|png|webp|bmp|tiff?|gif)", re.IGNORECASE)
+
 
 def read_header(data: bytes, max_pixels: int) -> ImageHeader:
     """Format, size and orientation, from a file that is whole as far as its headers tell.
@@ -62,4 +65,9 @@ def read_header(data: bytes, max_pixels: int) -> ImageHeader:
     for start, signature, format in _OTHERS:
         if data.startswith(signature, start):
             raise not_taken(format, "this format is not taken")
+    if len(data) < 1024 and _FILE_NAME.fullmatch(data):
+        raise DecodeError(
+            f"not an image, but a file's name: {data[:80]!r}",
+            fix="give the file's bytes; on a command line, NAME=@FILE",
+        )
     raise DecodeError(f"not an image: it starts with {data[:12]!r}", fix=f"send a {TAKEN}")

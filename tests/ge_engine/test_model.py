@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 from onnx_files import node, save, scale_model, tensor
 from weights import packaged
 
+from ge_engine.builder import GraphBuilder
 from ge_engine.model import Model, Outputs
 from ops import Edge, Graded, SpecError, TensorSpec, TopK
 from ops.op import Call
@@ -384,3 +385,17 @@ def test_a_label_file_that_may_never_end_is_not_opened(tmp_path: Path) -> None:
     path = scale_model(tmp_path / "m.onnx")
     with pytest.raises(SpecError, match="/dev/zero cannot be read: /dev/zero is not a file"):
         _ = Model(str(path), label_file="/dev/zero").labels
+
+
+def test_channels_that_stand_last_are_told_from_a_wrong_size(tmp_path: Path) -> None:
+    g = GraphBuilder(17)
+    x = g.input("x", TensorSpec("float32", (3, 8, 6)))
+    g.output("y", g.op("Relu", x), TensorSpec("float32", (3, 8, 6)))
+    path = tmp_path / "chw.onnx"
+    path.write_bytes(g.model().SerializeToString())
+    with pytest.raises(SpecError) as error:
+        Model(path).infer(TensorSpec("float32", (8, 6, 3)))
+    assert "Normalize moves them" in error.value.fix
+    with pytest.raises(SpecError) as error:
+        Model(path).infer(TensorSpec("float32", (3, 8, 7)))
+    assert error.value.fix == "make it 6"

@@ -180,3 +180,10 @@ def test_a_file_that_no_decoder_should_take_says_why(data: bytes, message: str) 
     with pytest.raises(DecodeError, match=message) as error:
         read(data)
     assert error.value.fix
+
+
+@pytest.mark.parametrize("name", [b"bus.jpg", b"/data/\xe7\x8c\xab 1.PNG", b"@a.webp"])
+def test_a_files_name_instead_of_its_bytes_is_told_apart(name: bytes) -> None:
+    with pytest.raises(DecodeError, match="not an image, but a file's name") as error:
+        read_header(name, 100)
+    assert "NAME=@FILE" in error.value.fix

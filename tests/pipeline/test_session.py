@@ -451,6 +451,12 @@ def test_a_strided_sample_is_copied_once_and_counted(tmp_path: Path) -> None:
         assert session.copies.nbytes_in == 8 * 4  # into one piece
 
 
+@pytest.mark.parametrize("samples", [{"x": np.zeros(8, np.float32)}, b"bytes", "text"])
+def test_one_sample_given_as_a_batch_is_refused(plan: Plan, samples: Any) -> None:
+    with plan.session() as session, pytest.raises(SampleError, match="run_batch was given one"):
+        session.run_batch(samples)
+
+
 def test_submit_and_map_say_that_they_are_not_here_yet(plan: Plan) -> None:
     with plan.session() as session:
         with pytest.raises(GepipeError, match="submit is not here yet"):
@@ -468,7 +474,8 @@ def test_an_op_that_fails_names_its_node_and_keeps_the_cause(tmp_path: Path) -> 
         answers = session.run_batch(samples)
     assert isinstance(answers[0], dict)
     assert isinstance(answers[2], dict)
-    with pytest.raises(OpError, match=r"node 'picky' \(Picky, .*test_session.py:\d+\): ValueError: too small") as error:
+    wanted = r"node 'picky' \(Picky, .*test_session.py:\d+\): ValueError: too small \(.*tiny_ops\.py:\d+\)"
+    with pytest.raises(OpError, match=wanted) as error:
         raise answers[1]
     assert isinstance(error.value.__cause__, ValueError)
 
