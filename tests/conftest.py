@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,11 @@ BY_CHOICE = r"set GEPIPE_HEAVY"  # more than two minutes: run before a release
 BY_HAND = r"run make setup|is not installed"  # reasons that a developer may have
 
 _unexpected: list[str] = []
+
+
+def pytest_configure() -> None:
+    # A shell lets what it starts in the background ignore Ctrl-C; tests that send it, and their children, must not.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _allowed() -> Iterator[str]:
