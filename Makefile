@@ -48,7 +48,7 @@ test: setup
 	$(BIN)/pytest -m 'not triton' $(ARGS)
 
 test-triton: setup
-	$(BIN)/pytest -m 'triton and not heavy' $(ARGS)
+	$(BIN)/pytest -m triton $(ARGS)
 
 bench: setup
 	@if [ -d tests/benchmarks ]; then $(BIN)/pytest tests/benchmarks $(ARGS); else echo 'there are no benchmarks yet'; fi
