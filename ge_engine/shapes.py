@@ -137,7 +137,11 @@ def _fold_shape_nodes(model: onnx.ModelProto, shapes: Mapping[str, Shape | None]
         if measured is not None:
             values.append(numpy_helper.from_array(measured, node.output[0]))
             known[node.output[0]] = values[-1]
-        elif _is_small(node, shapes) and all(name in known or name in made for name in node.input):
+        elif (
+            _is_small(node, shapes)
+            and all(name in known or name in made for name in node.input)
+            and not _may_divide_by_zero(node, known)
+        ):
             computed.append(node)
             made.update(node.output)
     if computed:
@@ -170,6 +174,13 @@ def _is_small(node: onnx.NodeProto, shapes: Mapping[str, Shape | None]) -> bool:
         return False
     outputs = [shapes.get(name) for name in node.output if name]
     return all(is_fixed(shape) and math.prod(shape) <= _SMALL for shape in outputs)  # type: ignore[arg-type]
+
+
+def _may_divide_by_zero(node: onnx.NodeProto, known: Mapping[str, TensorProto]) -> bool:
+    """Whether a division is not known to be sound yet: ONNX Runtime up to 1.23 ends the process at such a one."""
+    if node.op_type not in ("Div", "Mod"):
+        return False
+    return node.input[1] not in known or not numpy_helper.to_array(known[node.input[1]]).all()
 
 
 def _evaluate(

@@ -83,7 +83,8 @@ def test_every_static_graph_is_static_and_alone_gives_the_sessions_features() ->
 
 def test_the_text_tower_quantized_to_int8_is_found_to_mix_rows_and_is_not_merged(tmp_path: Path) -> None:
     # Dynamic quantization, as for int8 transformers: one scale over the whole batch.
-    quantize_dynamic(ROOT / "examples/cnclip/mini_clip/text.onnx", tmp_path / "text.onnx")
+    source = ROOT / "examples/cnclip/mini_clip/text.onnx"
+    quantize_dynamic(source, tmp_path / "text.onnx", op_types_to_quantize=["MatMul", "Gemm"])
     pipeline = Pipeline("quantized")
     ids, _, _ = ops.Tokenize(vocab=str(ROOT / "examples/cnclip/vocab.txt"))(pipeline.input("text", ops.TEXT))
     pipeline.output(features=Model(tmp_path / "text.onnx")(ids))
