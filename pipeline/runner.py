@@ -243,9 +243,11 @@ class Runner:
         for row, item in enumerate(items):
             if row:
                 item.copied_in += group.move_to_first(row)
-                group.clear_row(row)
             group.items = [item]
             self._run(level, group, depth)
+            group.clear_row(
+                row
+            )  # only now: later stages and the answer may read the row that the sample was written to
 
     def _enqueue(self, level: Level, group: Group, n: int) -> None:
         stream = self._streams.take()

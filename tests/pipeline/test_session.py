@@ -465,6 +465,17 @@ def test_submit_and_map_say_that_they_are_not_here_yet(plan: Plan) -> None:
             session.map(tiny.vectors(1))
 
 
+def test_what_a_sample_wrote_in_place_outlives_the_failure_of_its_neighbour(tmp_path: Path) -> None:
+    pipeline = Pipeline("ids")
+    ids = ops.Cast("int64")(pipeline.input("numbers", TensorSpec("int32", (4,))))  # an output too: on the host
+    pipeline.output(ids=ids, y=Model(tiny.gather_model(tmp_path))(ids))
+    rows = ([1, 2, 3, 4], [1, 2, 3, 99], [5, 6, 7, 8])
+    with pipeline.compile(gears=(1, 4)).session() as session:
+        answers = session.run_batch([{"numbers": np.array(row, np.int32)} for row in rows])
+    assert isinstance(answers[1], DeviceError)
+    assert [answers[i]["ids"].tolist() for i in (0, 2)] == [rows[0], rows[2]]  # type: ignore[index]
+
+
 def test_an_op_that_fails_names_its_node_and_keeps_the_cause(tmp_path: Path) -> None:
     pipeline = Pipeline("picky")
     pipeline.output(y=tiny.Picky()(pipeline.input("x", tiny.VECTOR)))
