@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from ops import Array, Finding, TensorSpec, Where
 from ops.host_stage import Step
 
-
-@dataclass(frozen=True)
-class GraphInput:
-    """A value that every sample brings. Its key is its name."""
-
-    name: str
-    spec: TensorSpec
-    where: Where
+from .declaration import Input
 
 
 @dataclass(frozen=True)
@@ -38,7 +31,7 @@ class Graph:
 
     name: str
     where: Where
-    inputs: tuple[GraphInput, ...]
+    inputs: tuple[Input, ...]
     constants: Mapping[str, Array]
     steps: tuple[Step, ...]
     outputs: tuple[GraphOutput, ...]

@@ -12,10 +12,10 @@ import numpy as np
 from ops import Array, TensorSpec, WrongUse
 from ops.near import near
 
-from .graph import GraphInput
+from .declaration import Input
 
 
-def sample_from(words: Sequence[str], inputs: Sequence[GraphInput]) -> dict[str, Any]:
+def sample_from(words: Sequence[str], inputs: Sequence[Input]) -> dict[str, Any]:
     """Bytes from text or a file; arrays from JSON text, a .json or a .npy file.
 
     Errors: WrongUse for a name that is unknown, missing or given twice, and for what cannot be read. What is read is

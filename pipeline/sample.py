@@ -11,7 +11,7 @@ from ops import SampleError, TensorSpec
 from ops.host_stage import fits
 from ops.near import near
 
-from .graph import GraphInput
+from .declaration import Input
 
 
 class SampleCheck:
@@ -20,7 +20,7 @@ class SampleCheck:
     contiguous: the inputs that ops read, which want their arrays in one piece.
     """
 
-    def __init__(self, inputs: tuple[GraphInput, ...], contiguous: frozenset[str]) -> None:
+    def __init__(self, inputs: tuple[Input, ...], contiguous: frozenset[str]) -> None:
         self._inputs = tuple(
             (value, value.spec.numpy, all(isinstance(dim, int) for dim in value.spec.shape)) for value in inputs
         )
@@ -73,11 +73,11 @@ class SampleCheck:
         )
 
 
-def _place(declared: GraphInput) -> str:
+def _place(declared: Input) -> str:
     return f"input '{declared.name}' ({declared.where})"
 
 
-def _bytes(declared: GraphInput, value: Any) -> bytes:
+def _bytes(declared: Input, value: Any) -> bytes:
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
     if not isinstance(value, str):
@@ -102,7 +102,7 @@ def _agree(value: Any, spec: TensorSpec, sizes: dict[str, int]) -> bool:
     return all(sizes.setdefault(dim, size) == size for size, dim in pairs if isinstance(dim, str))
 
 
-def _mismatch(declared: GraphInput, value: Any) -> SampleError:
+def _mismatch(declared: Input, value: Any) -> SampleError:
     spec, where = declared.spec, _place(declared)
     if not isinstance(value, np.ndarray):
         return SampleError(

@@ -12,7 +12,7 @@ from ops.host_stage import Step
 
 from .declaration import Constant, Declaration, Input
 from .deployment import Deployment
-from .graph import Graph, GraphInput, GraphOutput
+from .graph import Graph, GraphOutput
 from .names import check_names, name_values
 from .report import Report
 from .specs import Specs, check_models, infer_specs
@@ -41,7 +41,7 @@ def _freeze(report: Report, edges: Edges, order: Sequence[int], specs: Specs, ad
     return Graph(
         report.declaration.name,
         report.declaration.where,
-        tuple(GraphInput(e.name, e.spec, e.where) for e in report.entries if isinstance(e, Input)),
+        tuple(entry for entry in report.entries if isinstance(entry, Input)),
         {e.name: e.array for e in report.entries if isinstance(e, Constant)},
         tuple(
             Step(

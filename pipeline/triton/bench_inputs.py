@@ -14,7 +14,7 @@ import numpy as np
 from ops import Array, TensorSpec, Where, WrongUse
 from ops.near import near
 
-from ..graph import GraphInput
+from ..declaration import Input
 from ..parse import sample_from
 from .verify import golden_files
 from .verify_client import decode
@@ -89,7 +89,7 @@ def _apart(request: Sample) -> list[Sample]:
 def from_words(words: Sequence[str], inputs: Sequence[Port]) -> list[Sample]:
     """One sample: NAME=value or NAME=@file. Errors: WrongUse."""
     nowhere = Where("", 0)
-    values = sample_from(words, [GraphInput(port.name, _spec(port), nowhere) for port in inputs])
+    values = sample_from(words, [Input(port.name, _spec(port), nowhere) for port in inputs])
     return [{port.name: _array(values[port.name], port) for port in inputs}]
 
 

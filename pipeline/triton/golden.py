@@ -13,7 +13,8 @@ import numpy as np
 from ops import Array, DecodeImage, ExportError, GepipeError
 from ops.spec_json import array_to_json
 
-from ..graph import Graph, GraphInput
+from ..declaration import Input
+from ..graph import Graph
 from ..plan import Plan
 from .ensemble import Ensemble, Tensor
 
@@ -98,19 +99,14 @@ def _made_up(graph: Graph, seed: int) -> dict[str, Any]:
     return {value.name: _value(value, graph, np.random.default_rng(seed)) for value in graph.inputs}
 
 
-def _value(value: GraphInput, graph: Graph, random: np.random.Generator) -> Any:
+def _value(value: Input, graph: Graph, random: np.random.Generator) -> Any:
     if not value.spec.shape:
         decoded = any(isinstance(step.op, DecodeImage) for step in graph.consumers()[value.name])
         return _picture(random) if decoded else TEXT[: int(random.integers(4, len(TEXT)))]
-    sizes = [dim if isinstance(dim, int) else 64 for dim in spec_shape(value)]
+    sizes = [dim if isinstance(dim, int) else 64 for dim in value.spec.max_shape or value.spec.shape]
     if value.spec.dtype.startswith("float"):
         return random.normal(size=sizes).astype(value.spec.numpy)
     return random.integers(0, 2, sizes).astype(value.spec.numpy)
-
-
-def spec_shape(value: GraphInput) -> tuple[Any, ...]:
-    """The dims of an input, the first size of those that are graded."""
-    return value.spec.max_shape or value.spec.shape
 
 
 def _picture(random: np.random.Generator) -> bytes:

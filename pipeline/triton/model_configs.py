@@ -109,18 +109,10 @@ def _add_warmup(config: Any, model: Composing, ensemble: Ensemble, gears: Gears)
             warmup = config.model_warmup.add(name=f"{Gear(batch, size)}", batch_size=batch)
             for tensor in model.inputs:
                 shape = tensor.spec.at_gear(index)
+                dims = shape if ensemble.max_batch_size else (ensemble.rows, *shape)
+                data = "random_data" if tensor.spec.dtype.startswith("float") else "zero_data"
                 value = warmup.inputs[tensor.name]
-                value.data_type = (
-                    config.input[0]
-                    .DESCRIPTOR.fields_by_name["data_type"]
-                    .enum_type.values_by_name[triton_type(tensor.spec.dtype)]
-                    .number
-                )
-                value.dims.extend(shape if ensemble.max_batch_size else (ensemble.rows, *shape))
-                if tensor.spec.dtype.startswith("float"):
-                    value.random_data = True
-                else:
-                    value.zero_data = True
+                value.MergeFrom(type(value)(data_type=triton_type(tensor.spec.dtype), dims=dims, **{data: True}))
 
 
 def _preferred(gears: tuple[int, ...], largest: int) -> list[int]:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from ops import ENCODED_IMAGE, TEXT, TensorSpec, Where, WrongUse
-from pipeline.graph import GraphInput
+from pipeline.declaration import Input
 from pipeline.parse import sample_from
 
 
-def inputs(**specs: TensorSpec) -> list[GraphInput]:
-    return [GraphInput(name, spec, Where("graph.py", 1)) for name, spec in specs.items()]
+def inputs(**specs: TensorSpec) -> list[Input]:
+    return [Input(name, spec, Where("graph.py", 1)) for name, spec in specs.items()]
 
 
 def value(word: str, spec: TensorSpec) -> Any:

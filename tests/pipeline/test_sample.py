@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from ops import ENCODED_IMAGE, Counted, Graded, SampleError, TensorSpec, Where
-from pipeline.graph import GraphInput
+from pipeline.declaration import Input
 from pipeline.sample import SampleCheck
 
 
 def check(contiguous: str = "", **specs: TensorSpec) -> SampleCheck:
-    inputs = tuple(GraphInput(name, spec, Where("graph.py", 1)) for name, spec in specs.items())
+    inputs = tuple(Input(name, spec, Where("graph.py", 1)) for name, spec in specs.items())
     return SampleCheck(inputs, frozenset(contiguous.split()))
 
 
