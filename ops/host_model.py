@@ -110,7 +110,8 @@ class HostModel:
     def _empty(self, port: Port, count: int) -> Array:
         if not port.spec.shape:
             return np.empty((count,) if self.rows else (count, 1), object)
-        return np.zeros((count, *(port.spec.max_shape or ())), port.spec.numpy)
+        shape = (count, *(port.spec.max_shape or ()))
+        return np.full(shape, b"", object) if port.spec.dtype == "bytes" else np.zeros(shape, port.spec.numpy)
 
 
 class TritonPythonModel:

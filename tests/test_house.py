@@ -30,6 +30,7 @@ NOT_MIRRORS = {
     "tests/examples/test_clients.py": "examples/*/client.py",
     "tests/pipeline/triton/test_served.py": "exports on a real server",
     "tests/pipeline/triton/test_served_elsewhere.py": "exports on a server that has nothing of ours",
+    "tests/pipeline/triton/test_served_labels.py": "labels of an export, asked of a server",
     "tests/pipeline/triton/test_served_many.py": "many exports on one server",
     "tests/pipeline/triton/test_served_versions.py": "versions of an export under load",
     "tests/pipeline/triton/test_verdicts.py": "pipeline/triton/lint.py, beside real servers",

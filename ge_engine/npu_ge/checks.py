@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+import numpy as np
+
 from ops import Finding
 
 from .known import Known
@@ -112,7 +114,7 @@ def _first_dim(port: Port, first: int) -> Finding:
 def _gears(known: Known) -> Iterator[Finding]:
     if known.options.static_model and known.max_batch_size > 1:
         yield _advice("V05", "static_model with max_batch_size: a batch is a loop over its rows", "use gears")
-    if known.grades is None:
+    if known.gears is None:
         return
     if known.options.static_model:
         yield _fails("V04", "static_model and gears", "use one of the two")
@@ -120,7 +122,7 @@ def _gears(known: Known) -> Iterator[Finding]:
         yield _fails(
             "V31", "gears, but every dim in config.pbtxt is a number: the graph becomes static", "write -1 in the dims"
         )
-    missing = sorted(set(range(1, known.max_batch_size + 1)) - known.grades.batches())
+    missing = sorted(set(range(1, known.max_batch_size + 1)) - known.gears.batches())
     if missing:
         message = f"max_batch_size is {known.max_batch_size}; there are no gears of batch {_listed(missing)}"
         if known.combines:
@@ -143,7 +145,7 @@ def _streams(known: Known) -> Iterator[Finding]:
         yield _advice(
             "V08", f"{options.instances} instances for {options.streams} streams: some stay idle", "use as many"
         )
-    elif options.streams == 1 and known.grades is not None:
+    elif options.streams == 1 and known.gears is not None and not known.covered:
         yield _advice(
             "V08", "gears on one stream: on the real backend one request outside them ends the service", "use two"
         )
@@ -162,7 +164,7 @@ def _precision(known: Known) -> Iterator[Finding]:
 
 
 def _itemsize(port: Port) -> int:
-    return {"8": 1, "16": 2, "32": 4, "64": 8}.get("".join(filter(str.isdigit, port.dtype)), 1)
+    return np.dtype(port.dtype).itemsize if port.dtype in TRITON else 1  # V10 says what else is wrong
 
 
 def _listed(sizes: list[int]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .grades import Grades
+from .gears import Gears
 from .mode import ANY_BATCH, Mode, mode_of, takes_any_batch
 from .options import Options
 from .ports import Ports
@@ -27,7 +27,7 @@ class Known:
     options: Options
     mode: Mode
     preferred: bool
-    grades: Grades | None
+    gears: Gears | None
     auto_complete: bool = True
 
     @classmethod
@@ -36,7 +36,7 @@ class Known:
         config: Mapping[str, Any],
         model: Ports,
         options: Options,
-        grades: Grades | None = None,
+        gears: Gears | None = None,
         auto_complete: bool = True,
     ) -> Known:
         ports = Ports.of_config(config)
@@ -49,7 +49,7 @@ class Known:
             options,
             mode_of(max_batch_size, ports, model),
             bool(config.get("dynamic_batching", {}).get("preferred_batch_size")),
-            grades,
+            gears,
             auto_complete,
         )
 
@@ -62,6 +62,14 @@ class Known:
     def fixed(self) -> bool:
         """Whether npu_ge makes the graph static by itself, because no dim varies."""
         return self.max_batch_size == 0 and (_all_fixed(self.config) or _all_fixed(self.model))
+
+    @property
+    def covered(self) -> bool:
+        """Whether no request can be outside the gears: only the batch varies, and each one that can arrive has one."""
+        if self.gears is None or self.max_batch_size == 0 or any(-1 in port.dims for port in self.config.inputs):
+            return False
+        samples = {tuple(shape[1:] for shape in shapes) for shapes in self.gears.shapes}
+        return len(samples) == 1 and self.gears.batches() >= set(range(1, self.max_batch_size + 1))
 
     @property
     def row_by_row(self) -> bool:

@@ -10,9 +10,11 @@ from typing import Any
 
 from ops import Finding
 
-LEVELS = ("session.", "graph.", "global.")
+LEVELS = ("session", "graph", "global")
 ON = "1"
-_PRECISION = ("ge.exec.precision_mode_v2", "ge.exec.precision_mode")
+PRECISION = ("ge.exec.precision_mode_v2", "ge.exec.precision_mode")  # GE takes one of them
+CORES = re.compile(r"[1-9][0-9]*\|([1-9][0-9]*)?")  # "cube|vector" of ge.aicoreNum
+_STOI = re.compile(r"\s*[+-]?[0-9]+")
 AS_WRITTEN = ("origin", "must_keep_origin_dtype", "force_fp32")  # what the CPU does anyway
 
 
@@ -54,7 +56,18 @@ class Options:
 
     @property
     def precision(self) -> str | None:
-        return next((value for key in _PRECISION if (value := self.get(key)) is not None), None)
+        return next((value for key in PRECISION if (value := self.get(key)) is not None), None)
+
+
+def stoi(text: str) -> int | None:
+    """A number as C++'s std::stoi reads it, which drops what follows; None where it throws.
+
+    >>> stoi("8"), stoi("8 streams"), stoi("true")
+    (8, 8, None)
+    """
+    match = _STOI.match(text)
+    number = int(match[0]) if match and len(match[0]) < 20 else None
+    return number if number is not None and -(2**31) <= number < 2**31 else None
 
 
 class _Reader:
@@ -97,18 +110,19 @@ class _Reader:
         return self.backend_config.get("static_model") == ON
 
     def _whole(self, key: str, text: str, rule: str, otherwise: int = 1) -> int:
-        match = re.match(r"\s*[+-]?[0-9]+", text)  # C++'s stoi: what follows a number is not looked at
-        if match is None:
+        number = stoi(text)
+        if number is None:
             message = f"{key} is {text!r}: Failed to create model state: stoi"
             self.findings.append(Finding(rule, "refused", "parameters", message, f"give {key} a number"))
-        return int(match[0]) if match else otherwise
+            return otherwise
+        return number
 
     def _levels(self) -> dict[str, dict[str, str]]:
         levels: dict[str, dict[str, str]] = {"session": {}, "graph": {}, "global": {}, "ge": {}}
         for source in (self.backend_config, self.parameters):
             for key, value in source.items():
                 level, _, option = key.partition(".")
-                if f"{level}." in LEVELS:
+                if level in LEVELS:
                     levels[level][option] = value
         told = {key: value for key, value in self.backend_config.items() if key.startswith("ge.")}
         levels["ge"] = self._environment() if self.environment.get("GE_NPU_CONFIG") else told
@@ -132,7 +146,7 @@ class _Reader:
         for key in self.parameters:
             if key.startswith("ge."):
                 self._find("V02", f"{key} has no effect in config.pbtxt", f"write session.{key} or graph.{key}")
-            elif any(level in key and not key.startswith(level) for level in LEVELS):
+            elif any(f"{level}." in key and not key.startswith(f"{level}.") for level in LEVELS):
                 self._find("V02", f"{key} is cut off from the front", "begin it with session. or graph.")
         for key in (*self.parameters, *self.backend_config):
             if key.startswith("global."):
@@ -140,7 +154,7 @@ class _Reader:
             if key == "graph.ge.aicoreNum":
                 self._find("V22", f"{key} has no effect", "write session.ge.aicoreNum")
         cores = self.parameters.get("session.ge.aicoreNum", self.backend_config.get("session.ge.aicoreNum"))
-        if cores is not None and not re.fullmatch(r"[1-9][0-9]*\|([1-9][0-9]*)?", cores):
+        if cores is not None and not CORES.fullmatch(cores):
             self._find("V22", f"session.ge.aicoreNum is {cores!r}", 'write "cube|vector", as "12|10"; for 310P "8|"')
 
     def _debugging(self) -> None:

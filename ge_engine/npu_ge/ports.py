@@ -20,6 +20,7 @@ TRITON = {  # what npu_ge knows in config.pbtxt
     "uint64": "TYPE_UINT64",
     "bool": "TYPE_BOOL",
 }
+UNKNOWN = ("float64", "bfloat16", "bytes")  # all other dtypes
 READ_FROM_ONNX = frozenset(TRITON) - {"float16", "bool", "uint32", "uint64"}
 
 

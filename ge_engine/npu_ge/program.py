@@ -13,7 +13,7 @@ from .ports import Ports
 from .room import Room
 from .setup import Setup
 
-Arrays = Mapping[str, Array]
+Arrays = Mapping[str, Array]  # by tensor name
 
 
 def open_model(path: Path, threads: int) -> Any:
@@ -37,7 +37,7 @@ class Program:
         self._room = Room()
 
     def run(self, inputs: Arrays) -> dict[str, Array]:
-        """The outputs, by name.
+        """The outputs, by name, in whole shapes as the inputs are: the batch first. Inputs are C-contiguous.
 
         Errors: SpecError for shapes that are no gear, or that the outputs' sizes do not fit; DeviceError.
         """

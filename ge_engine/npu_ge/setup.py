@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from ops import Finding, SpecError, ValidationError
 
 from .checks import check
-from .grades import Grades, Shape
+from .gears import Gears, Shape
 from .known import Known
 from .options import Options
 from .ports import Ports
@@ -33,12 +33,12 @@ class Setup:
         Errors: ValidationError with every rule (V..) that it breaks.
         """
         findings = list(options.findings)
-        grades = _collected(findings, lambda: Grades.of(options, model.inputs))
-        known = Known.of(config, model, options, grades, auto_complete)
+        gears = _collected(findings, lambda: Gears.of(options, model.inputs))
+        known = Known.of(config, model, options, gears, auto_complete)
         findings += check(known)
         sizes = None
         if not _refused(findings):  # else the ports may not even pair up
-            sizes = _collected(findings, lambda: Sizes.of(known.mode, known.config.outputs, model, grades))
+            sizes = _collected(findings, lambda: Sizes.of(known.mode, known.config.outputs, model, gears))
         if sizes is None:
             raise ValidationError(f"model '{known.name}'", _refused(findings))
         return cls(known, sizes, tuple(findings))
@@ -48,8 +48,8 @@ class Setup:
 
         Errors: SpecError where they are no gear (E13025), or give an impossible size.
         """
-        if self.known.grades is not None:
-            self.known.grades.check(inputs, self.known.model.inputs)
+        if self.known.gears is not None:
+            self.known.gears.check(inputs, self.known.model.inputs)
         return self.sizes.shapes(inputs)
 
 

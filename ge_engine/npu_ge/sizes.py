@@ -9,7 +9,7 @@ from typing import Union
 from ops import SpecError
 
 from .expression import Expression, clash, names_in, value_of
-from .grades import Grades, Shape
+from .gears import Gears, Shape
 from .mode import ANY_BATCH, BATCHED, Mode
 from .ports import Port, Ports
 
@@ -29,7 +29,7 @@ class Sizes:
     variables: dict[str, Place]
 
     @classmethod
-    def of(cls, mode: Mode, outputs: Sequence[Port], model: Ports, grades: Grades | None) -> Sizes:
+    def of(cls, mode: Mode, outputs: Sequence[Port], model: Ports, gears: Gears | None) -> Sizes:
         """outputs: as configured. Errors: SpecError (V14) for a dim whose size npu_ge cannot compute."""
         follows = mode in (*BATCHED, *ANY_BATCH)
         variables = _variables(model.inputs, start=1 if mode in ANY_BATCH else 0)
@@ -39,7 +39,7 @@ class Sizes:
             names = known.names[len(known.names) - len(inner) :]
             dims.append(tuple(_dim(dim, name, port, variables) for dim, name in zip(inner, names)))
         sizes = cls(tuple(dims), follows, variables)
-        sizes._refuse_zero_divisors(grades)
+        sizes._refuse_zero_divisors(gears)
         return sizes
 
     def shapes(self, inputs: Sequence[Shape]) -> list[Shape]:
@@ -58,11 +58,11 @@ class Sizes:
     def _values(self, inputs: Sequence[Shape]) -> dict[str, int]:
         return {name: inputs[port][axis] for name, (port, axis) in self.variables.items()}
 
-    def _refuse_zero_divisors(self, grades: Grades | None) -> None:
+    def _refuse_zero_divisors(self, gears: Gears | None) -> None:
         for text, divisor in ((dim.text, part) for dim in self._expressions() for part in dim.divisors):
-            open_names = names_in(divisor) and grades is None
-            gears = [self._values(shapes) for shapes in grades.shapes] if grades else [dict.fromkeys(self.variables, 1)]
-            if open_names or any(value_of(divisor, sizes) == 0 for sizes in gears):
+            open_names = names_in(divisor) and gears is None
+            known = [self._values(shapes) for shapes in gears.shapes] if gears else [dict.fromkeys(self.variables, 1)]
+            if open_names or any(value_of(divisor, sizes) == 0 for sizes in known):
                 raise SpecError(
                     f"{text!r} divides by what may be 0; the real backend ends the server then",
                     fix="divide by a number, or give gears",

@@ -16,7 +16,7 @@ class Streams:
     """The streams of a model, shared by all its instances in one server.
 
     A stream is a byte of a file that is there anyway, far beyond its end; who runs holds a lock on it. A lock ends
-    with its process, so no stream is ever lost.
+    with its process, so no stream is ever lost; the file stays open as long.
     """
 
     def __init__(self, file: Path, model: str, count: int) -> None:
@@ -32,9 +32,6 @@ class Streams:
             yield
         finally:
             fcntl.lockf(self._file, fcntl.LOCK_UN, 1, stream)
-
-    def close(self) -> None:
-        os.close(self._file)
 
     def _take(self) -> int:
         own = os.getpid() % self._count

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 
 
 @dataclass(frozen=True)
@@ -29,21 +29,9 @@ class Counters:
     instances: int = 0
 
     def __sub__(self, earlier: Counters) -> Counters:
-        sizes = {size: count - earlier.batches.get(size, 0) for size, count in self.batches.items()}
-        return Counters(
-            self.succeeded - earlier.succeeded,
-            self.failed - earlier.failed,
-            self.inferences - earlier.inferences,
-            self.executions - earlier.executions,
-            self.request_ns - earlier.request_ns,
-            self.queue_ns - earlier.queue_ns,
-            self.compute_input_ns - earlier.compute_input_ns,
-            self.compute_infer_ns - earlier.compute_infer_ns,
-            self.compute_output_ns - earlier.compute_output_ns,
-            self.busy_ns - earlier.busy_ns,
-            {size: count for size, count in sorted(sizes.items()) if count},
-            self.instances,
-        )
+        counts = {name: getattr(self, name) - getattr(earlier, name) for name in _COUNTS}
+        sizes = {size: count - earlier.batches.get(size, 0) for size, count in sorted(self.batches.items())}
+        return replace(self, **counts, batches={size: count for size, count in sizes.items() if count})
 
     def each_us(self, total_ns: int) -> float:
         """A time of all requests as that of one."""
@@ -59,6 +47,7 @@ class Counters:
         return self.busy_ns / 1e9 / seconds / self.instances if self.instances and seconds else None
 
 
+_COUNTS = [part.name for part in fields(Counters) if part.name not in ("batches", "instances")]
 Counts = Mapping[str, Counters]
 
 

@@ -63,10 +63,8 @@ class Window:
 def stable(windows: Sequence[Window], tolerance: float) -> bool:
     """Whether the last three agree: throughput and average latency of each within that share of their mean."""
     last = windows[-AGREE:]
-    return len(last) == AGREE and all(
-        _agree(values, tolerance)
-        for values in ([w.infer_per_sec for w in last], [w.latency_us.avg for w in last])
-    )  # fmt: skip
+    measures = ([w.infer_per_sec for w in last], [w.latency_us.avg for w in last])
+    return len(last) == AGREE and all(_agree(values, tolerance) for values in measures)
 
 
 def _agree(values: Sequence[float], tolerance: float) -> bool:

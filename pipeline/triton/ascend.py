@@ -10,8 +10,10 @@ from typing import Any
 
 from ops import GepipeError
 
-from .config import parse
+from .config import CONFIG, instances_of, parse
 from .ports import USUAL
+from .schema import enum_name
+from .tensor import ITEM_BYTES
 
 _DEVICES = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
 _DRIVER = ("/usr/local/Ascend/driver", "/usr/local/dcmi", "/usr/local/bin/npu-smi", "/etc/ascend_install.info")
@@ -21,8 +23,7 @@ _MEBIBYTE = 1 << 20
 _ENCODED = 4 * _MEBIBYTE  # a large photo
 _UNKNOWN_DIM = 1024
 _SHM_STEP = 64 * _MEBIBYTE  # docker's own default, and a room for what is not counted
-_TYPE_BYTES = {"BOOL": 1, "UINT8": 1, "INT8": 1, "UINT16": 2, "INT16": 2, "FP16": 2, "BF16": 2, "STRING": _ENCODED}
-_TYPE_BYTES |= {"UINT64": 8, "INT64": 8, "FP64": 8}  # all others: 4
+_ITEM_BYTES = {**ITEM_BYTES, "TYPE_STRING": _ENCODED}
 
 
 def ascend_command(
@@ -71,12 +72,12 @@ def ascend_command(
 def shared_memory(configs: Sequence[Any]) -> int:
     """What the host stages need in /dev/shm, in bytes: inputs and outputs of a batch, twice, for each instance."""
     host = [config for config in configs if config.backend == "python"]
-    needed = sum(_instances(config) * max(2 * _MEBIBYTE, 2 * _batch_bytes(config)) for config in host)
+    needed = sum(instances_of(config) * max(2 * _MEBIBYTE, 2 * _batch_bytes(config)) for config in host)
     return _SHM_STEP * (1 + math.ceil(needed / _SHM_STEP))
 
 
 def _configs(repository: Path, target: str) -> Iterator[Any]:
-    for path in sorted(repository.glob("*/config.pbtxt")):
+    for path in sorted(repository.glob(f"*/{CONFIG}")):
         try:
             yield parse(path.read_text(encoding="utf-8"), target)
         except GepipeError as error:
@@ -90,10 +91,6 @@ def _device_ids(config: Any) -> list[int]:
     return [int(word) for word in words if word.strip().isdigit()]
 
 
-def _instances(config: Any) -> int:
-    return sum(max(1, group.count) for group in config.instance_group) or 1
-
-
 def _batch_bytes(config: Any) -> int:
     sizes = [_tensor_bytes(tensor) for tensor in (*config.input, *config.output)]
     rows: int = max(1, config.max_batch_size)
@@ -101,7 +98,6 @@ def _batch_bytes(config: Any) -> int:
 
 
 def _tensor_bytes(tensor: Any) -> int:
-    names = tensor.DESCRIPTOR.fields_by_name["data_type"].enum_type.values_by_number
-    item = _TYPE_BYTES.get(names[tensor.data_type].name.removeprefix("TYPE_"), 4)
+    item = _ITEM_BYTES.get(enum_name(tensor, "data_type"), 4)
     dims: list[int] = list(tensor.dims)
     return int(item * math.prod(dim if dim > 0 else _UNKNOWN_DIM for dim in dims))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,41 +14,25 @@ from ops.near import near
 
 from ..declaration import Input
 from ..parse import sample_from
-from .verify import golden_files
+from .golden import golden_files, read_golden
+from .tensor import Tensor
 from .verify_client import decode
 
 Sample = Mapping[str, Array]
 
 _MADE_UP = 8  # samples, each other than the rest
-_NUMPY = {"BYTES": "bytes", "FP16": "float16", "FP32": "float32", "FP64": "float64"}  # others: numpy's in capitals
 
 
-@dataclass(frozen=True)
-class Port:
-    """An input of a model; dims without the batch, -1 for a variable one."""
-
-    name: str
-    datatype: str
-    dims: tuple[int, ...]
-
-    @property
-    def dtype(self) -> str:
-        return _NUMPY.get(self.datatype, self.datatype.lower())
-
-    def __str__(self) -> str:
-        return f"{self.datatype}[{','.join(map(str, self.dims))}]"
-
-
-def ports(metadata: Mapping[str, Any], batching: bool) -> list[Port]:
+def inputs_of(metadata: Mapping[str, Any], batching: bool) -> list[Tensor]:
     """The inputs, as a server's metadata list them."""
     return [
-        Port(row["name"], row["datatype"], tuple(int(dim) for dim in row["shape"][1 if batching else 0 :]))
+        Tensor(row["name"], row["datatype"], tuple(int(dim) for dim in row["shape"][1 if batching else 0 :]))
         for row in metadata["inputs"]
     ]
 
 
 def samples(
-    inputs: Sequence[Port], words: Sequence[str] | None, golden: Path | None, model: str, batching: bool
+    inputs: Sequence[Tensor], words: Sequence[str] | None, golden: Path | None, model: str, batching: bool
 ) -> list[Sample]:
     """The user's own, else those of a repository's golden requests, else made up. Errors: WrongUse."""
     if words and golden:
@@ -67,7 +49,7 @@ def from_golden(directory: Path, model: str, batching: bool) -> list[Sample]:
     """
     found = {}
     for file in golden_files(directory):
-        golden = json.loads(file.read_text(encoding="utf-8"))
+        golden = read_golden(file)
         found[golden["model"]] = golden
     versions = {int(m[1]): name for name in found if (m := re.fullmatch(rf"{re.escape(model)}_v(\d+)", name))}
     name = model if model in found else versions[max(versions)] if versions else None
@@ -86,55 +68,52 @@ def _apart(request: Sample) -> list[Sample]:
     return [{key: array[row] for key, array in request.items()} for row in range(rows)]
 
 
-def from_words(words: Sequence[str], inputs: Sequence[Port]) -> list[Sample]:
+def from_words(words: Sequence[str], inputs: Sequence[Tensor]) -> list[Sample]:
     """One sample: NAME=value or NAME=@file. Errors: WrongUse."""
     nowhere = Where("", 0)
-    values = sample_from(words, [Input(port.name, _spec(port), nowhere) for port in inputs])
-    return [{port.name: _array(values[port.name], port) for port in inputs}]
+    values = sample_from(words, [Input(tensor.name, _spec(tensor), nowhere) for tensor in inputs])
+    return [{tensor.name: _array(values[tensor.name], tensor) for tensor in inputs}]
 
 
-def _spec(port: Port) -> TensorSpec:
-    if port.dtype == "bytes" and port.dims == (1,):
+def _spec(tensor: Tensor) -> TensorSpec:
+    if tensor.dtype == "bytes" and tensor.dims == (1,):
         return TensorSpec("bytes", ())
-    return TensorSpec(port.dtype, tuple(dim if dim > 0 else f"dim{axis}" for axis, dim in enumerate(port.dims)))
+    return TensorSpec(tensor.dtype, tuple(dim if dim > 0 else f"dim{axis}" for axis, dim in enumerate(tensor.dims)))
 
 
-def _array(value: Any, port: Port) -> Array:
+def _array(value: Any, tensor: Tensor) -> Array:
     if isinstance(value, bytes):
         return np.array([value], object)
     array = np.asarray(value)
-    if array.ndim != len(port.dims) or any(dim not in (-1, size) for dim, size in zip(port.dims, array.shape)):
+    if array.ndim != len(tensor.dims) or any(dim not in (-1, size) for dim, size in zip(tensor.dims, array.shape)):
         shape = ",".join(map(str, array.shape))
-        raise WrongUse(f"input {port.name!r} is {port}, not [{shape}]", fix="give one sample, without the batch")
+        raise WrongUse(f"input {tensor.name!r} is {tensor}, not [{shape}]", fix="give one sample, without the batch")
     return array
 
 
-def made_up(inputs: Sequence[Port], seed: int = 0) -> list[Sample]:
+def made_up(inputs: Sequence[Tensor], seed: int = 0) -> list[Sample]:
     """Random numbers (integers: 0 and 1), and random letters for bytes.
 
     Errors: WrongUse for what cannot be made up.
     """
     random = np.random.default_rng(seed)
-    return [{port.name: _random(port, random) for port in inputs} for _ in range(_MADE_UP)]
+    return [{tensor.name: _random(tensor, random) for tensor in inputs} for _ in range(_MADE_UP)]
 
 
-def _random(port: Port, random: np.random.Generator) -> Array:
-    if min(port.dims, default=1) < 0:
-        raise WrongUse(f"input {port.name!r} is {port}: its size is open", fix=f"add -i {port.name}=@FILE.npy")
-    if port.dtype == "bytes":
-        letters = random.integers(ord("a"), ord("z") + 1, (*port.dims, 16), dtype=np.uint8)
-        array = np.empty(port.dims, object)
-        for place in np.ndindex(*port.dims):
+def _random(tensor: Tensor, random: np.random.Generator) -> Array:
+    if min(tensor.dims, default=1) < 0:
+        raise WrongUse(f"input {tensor.name!r} is {tensor}: its size is open", fix=f"add -i {tensor.name}=@FILE.npy")
+    if tensor.dtype == "bytes":
+        letters = random.integers(ord("a"), ord("z") + 1, (*tensor.dims, 16), dtype=np.uint8)
+        array = np.empty(tensor.dims, object)
+        for place in np.ndindex(*tensor.dims):
             array[place] = letters[place].tobytes()
         return array
-    try:
-        dtype = np.dtype(port.dtype)
-    except TypeError as error:
-        fix = "bench an ensemble that feeds it"
-        raise WrongUse(f"input {port.name!r} is {port}, which numpy lacks", fix=fix) from error
-    if dtype.kind == "f":
-        return random.standard_normal(port.dims).astype(dtype)
-    return random.integers(0, 2, port.dims).astype(dtype)
+    if tensor.dtype == "bfloat16":
+        raise WrongUse(f"input {tensor.name!r} is {tensor}, which numpy lacks", fix="bench an ensemble that feeds it")
+    if tensor.dtype.startswith("float"):
+        return random.standard_normal(tensor.dims).astype(tensor.dtype)
+    return random.integers(0, 2, tensor.dims).astype(tensor.dtype)
 
 
 def requests(samples: Sequence[Sample], batch: int, batching: bool) -> list[dict[str, Array]]:

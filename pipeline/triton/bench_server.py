@@ -2,73 +2,98 @@
 
 from __future__ import annotations
 
-import contextlib
 import socket
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
 from typing import Any
 
 from ops import WrongUse
 
 from ..bench import Client, Counters, RequestFailed
-from .bench_inputs import Sample, ports, requests
+from .bench_inputs import Sample, inputs_of, requests
 from .bench_wire import Wire
 
 _TIMES = ("queue", "compute_input", "compute_infer", "compute_output")
 _WORK = _TIMES[1:]
+COUNTED_WITHIN_S = 2.0
+
+
+class ServedModel:
+    """A model of a server: its inputs, and the instances of it and of its composing models.
+
+    Errors: ServerError when the server or the model is not there.
+    """
+
+    def __init__(self, wire: Wire, name: str) -> None:
+        self.wire = wire
+        self.name = name
+        self.where = f"{wire.url} ({wire.kind}), Triton {wire.version()}"
+        configs = _configs(wire, name)
+        self.max_batch_size = int(configs[name].get("max_batch_size", 0))
+        self.batching = self.max_batch_size > 0
+        self.inputs = inputs_of(wire.metadata(name), self.batching)
+        self.instances = {part: _instances(config) for part, config in configs.items()}
 
 
 class ServerTarget:
-    """A model of a server: what it counts, with its composing models, and clients that ask it."""
+    """Clients that send a model these samples, `rows` of them in a request, and what it counts. One request is tried.
 
-    def __init__(self, wire: Wire, model: str) -> None:
-        """Errors: ServerError when the server or the model is not there."""
-        self.wire = wire
-        self.name = model
-        self.version = wire.version()
-        configs = _configs(wire, model)
-        self.max_batch_size = int(configs[model].get("max_batch_size", 0))
-        self.batching = self.max_batch_size > 0
-        self.inputs = ports(wire.metadata(model), self.batching)
-        self.rows = 1
-        self._instances = {name: _instances(config) for name, config in configs.items()}
+    made_up: whether nobody chose the samples, so that a refusal is no wonder.
+    Errors: WrongUse for more samples than the model takes, or a request that it refuses.
+    """
 
-    def prepare(self, samples: Sequence[Sample], rows: int, timeout_s: float) -> None:
-        """What clients send: these samples, so many in a request. One request is tried.
-
-        Errors: WrongUse for more samples than the model takes, or a request that it refuses.
-        """
-        most = max(1, self.max_batch_size)
+    def __init__(
+        self, model: ServedModel, samples: Sequence[Sample], rows: int, timeout_s: float, made_up: bool = False
+    ) -> None:
+        most = max(1, model.max_batch_size)
         if rows > most:
-            raise WrongUse(f"--batch {rows}: {self.name} takes at most {most}", fix=f"give --batch {most} or less")
+            raise WrongUse(f"--batch {rows}: {model.name} takes at most {most}", fix=f"give --batch {most} or less")
+        self.name = model.name
         self.rows = rows
-        self._requests = requests(samples, rows, self.batching)
+        self._model = model
+        self._requests = requests(samples, rows, model.batching)
         self._timeout_s = timeout_s
-        client = self.client()
-        try:
-            client.request()
-        except RequestFailed as error:
-            fix = "give inputs that it answers: -i NAME=@FILE, or --golden DIR"
-            raise WrongUse(f"{self.name} refuses a trial request: {error}", fix=fix) from error
-        finally:
-            client.close()
-
-    @property
-    def where(self) -> str:
-        """As "127.0.0.1:8001 (grpc), Triton 2.43.0"."""
-        return f"{self.wire.url} ({self.wire.kind}), Triton {self.version}"
+        before = self._succeeded()
+        with closing(self.client()) as client:
+            try:
+                client.request()
+            except RequestFailed as error:
+                raise _refusal(self.name, str(error), made_up) from error
+        self._wait_until_counted(before)
 
     def client(self) -> Client:
-        return self.wire.client(self.name, self._requests, self._timeout_s)
+        return self._model.wire.client(self.name, self._requests, self._timeout_s)
 
     def counters(self) -> dict[str, Counters]:
-        return {name: counters(self.wire.statistics(name), count) for name, count in self._instances.items()}
+        wire = self._model.wire
+        return {name: counters(wire.statistics(name), count) for name, count in self._model.instances.items()}
+
+    def _succeeded(self) -> int:
+        return counters(self._model.wire.statistics(self.name), 0).succeeded
+
+    def _wait_until_counted(self, before: int) -> None:
+        """A server counts a request only after it has answered: the trial may not count among what is measured."""
+        end = time.monotonic() + COUNTED_WITHIN_S
+        while self._succeeded() == before and time.monotonic() < end:
+            time.sleep(0.01)
+
+
+def _refusal(model: str, reason: str, made_up: bool) -> WrongUse:
+    """A remedy in the server's words is one for data that somebody chose."""
+    what, _, fix = reason.partition("\nfix: ")
+    if made_up:
+        message = f"{model} refuses a trial request, made up of random data: {what}"
+        return WrongUse(message, fix="give --golden DIR, the repository that is served, or -i NAME=@FILE")
+    fix = fix or "give inputs that it answers: -i NAME=@FILE, or --golden DIR"
+    return WrongUse(f"{model} refuses a trial request: {what}", fix=fix)
 
 
 def on_this_machine(url: str) -> bool:
     """Whether HOST:PORT is here: only such an address can be bound."""
     host = url.rpartition(":")[0].strip("[]") or url
     for family, kind, protocol, _, address in socket.getaddrinfo(host, 0, type=socket.SOCK_DGRAM):
-        with socket.socket(family, kind, protocol) as trial, contextlib.suppress(OSError):
+        with socket.socket(family, kind, protocol) as trial, suppress(OSError):
             trial.bind(address)
             return True
     return False

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import http.client
 import itertools
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ops import Array, GepipeError, ServerError, WrongUse
 
 from ..bench import Client, RequestFailed
-from .rest import Rest, newest
+from .rest import Rest, newest, reason_of
+from .verify_client import INSTALL, inputs_of
 
 Request = Mapping[str, Array]
 
@@ -46,8 +46,8 @@ def connect(url: str, kind: str) -> Wire:
     """kind: "grpc" or "http". Errors: WrongUse without tritonclient."""
     try:
         return Grpc(url) if kind == "grpc" else Http(url)
-    except ImportError as error:
-        raise WrongUse("bench needs tritonclient", fix='pip install "gepipe[triton]"') from error
+    except (ImportError, RuntimeError) as error:  # the latter where it was installed without that half
+        raise WrongUse(f"bench needs tritonclient, with {kind}", fix=INSTALL) from error
 
 
 class Grpc:
@@ -81,7 +81,7 @@ class Grpc:
             return False
 
     def client(self, model: str, requests: Sequence[Request], timeout_s: float) -> Client:
-        return _GrpcClient(self, self._library, model, [_inputs(self._library, r) for r in requests], timeout_s)
+        return _GrpcClient(self, self._library, model, [inputs_of(self._library, r) for r in requests], timeout_s)
 
     def _ask(self, question: Callable[..., Any], *words: str) -> dict[str, Any]:
         try:
@@ -156,7 +156,7 @@ class Http:
 
     def client(self, model: str, requests: Sequence[Request], timeout_s: float) -> Client:
         make = self._library.InferenceServerClient.generate_request_body
-        bodies = [make(_inputs(self._library, request)) for request in requests]
+        bodies = [make(inputs_of(self._library, request)) for request in requests]
         return _HttpClient(self, f"/v2/models/{model}/infer", bodies, timeout_s)
 
 
@@ -173,34 +173,17 @@ class _HttpClient:
         try:
             self._server.request("POST", self._path, body, headers)
             answer = self._server.getresponse()
-            text = answer.read()
+            told = answer.read()
         except (OSError, http.client.HTTPException) as error:
             self._server.close()  # it opens itself again
             if not self._wire.alive():
                 raise _gone(self._wire.url, str(error)) from error
             raise RequestFailed(f"{type(error).__name__}: {error}") from error
         if answer.status != http.client.OK:
-            raise RequestFailed(_reason(text))
+            raise RequestFailed(reason_of(told) or f"HTTP {answer.status}")
 
     def close(self) -> None:
         self._server.close()
-
-
-def _inputs(library: Any, request: Request) -> list[Any]:
-    from tritonclient.utils import np_to_triton_dtype
-
-    inputs = []
-    for name, array in request.items():
-        inputs.append(library.InferInput(name, list(array.shape), np_to_triton_dtype(array.dtype)))
-        inputs[-1].set_data_from_numpy(array)
-    return inputs
-
-
-def _reason(text: bytes) -> str:
-    try:
-        return str(json.loads(text)["error"])
-    except (ValueError, KeyError, TypeError):
-        return text.decode(errors="replace")
 
 
 def _gone(url: str, why: str) -> GepipeError:

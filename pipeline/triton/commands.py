@@ -32,6 +32,7 @@ from ..cli import (
 from ..load import load
 from ..parse import sample_from
 from ..trouble import print_findings
+from .folder import is_model
 from .ports import USUAL, usual_ports
 from .schema import DEFAULT_TARGET, TARGETS
 
@@ -62,7 +63,9 @@ def serve(
 ) -> None:  # fmt: skip
     """Serve a model repository with tritonserver. It runs the repository's code: serve what you trust."""
     with _errors(debug):
-        _check_serve(repository, target, print_for)
+        _check(repository, target)
+        if print_for is not None and print_for not in PRINTS:
+            raise WrongUse(f"there is no command to print for {print_for}", fix=near(print_for, PRINTS))
         wanted = (http_port, grpc_port, metrics_port)
         if print_for is not None:
             from .ascend import ascend_command
@@ -124,6 +127,7 @@ def export(
 ) -> None:  # fmt: skip
     """Write a pipeline into a Triton model repository, with golden requests."""
     from . import repository
+    from .model_configs import other_gears
 
     with _errors(debug):
         settings = _settings(deployment, gears, streams)
@@ -134,12 +138,15 @@ def export(
             out.print(Text(f"{directory / name} is version {activate}"), soft_wrap=True)
             return
         samples = [sample_from(inputs, graph.inputs)] if inputs else None
+        compiled = _compile(graph, settings)
         names = repository.export(
-            _compile(graph, settings), directory, version=version, activate=point, allow_breaking=allow_breaking,
+            compiled, directory, version=version, activate=point, allow_breaking=allow_breaking,
             environment=environment, bundle=bundle, samples=samples,
         )  # fmt: skip
         for name in names:
             out.print(Text(str(directory / name)), soft_wrap=True)
+        for line in other_gears(compiled):
+            out.print(Text(line), soft_wrap=True)
         if not (environment or bundle):
             out.print(Text(f"the server's Python needs: pip install {' '.join(repository.NEEDS)}"), soft_wrap=True)
 
@@ -149,7 +156,7 @@ def verify(
     repository: Repository,
     target: TargetRelease = DEFAULT_TARGET,
     url: Annotated[
-        Optional[str], typer.Option("--url", metavar="HOST:PORT", help="A server that runs already.")
+        Optional[str], typer.Option("--url", metavar="HOST:PORT", help="A server that runs already: its HTTP port.")
     ] = None,
     debug: Debug = False,
 ) -> None:  # fmt: skip
@@ -157,7 +164,7 @@ def verify(
     from . import verify as verifying
 
     with _errors(debug):
-        _check_serve(repository, target, None)
+        _check(repository, target)
         if url is None:
             _say("verify runs the code that is in the repository, with your rights")
             verdict = verifying.verify(repository, target, _say)
@@ -169,9 +176,7 @@ def verify(
             out.print(Text(f"{'ok' if state == 'READY' else 'NO'}  {model}: {state}"), soft_wrap=True)
         for model, rows in verdict.rows.items():
             for row in rows:
-                mark = "ok" if row.ok else "NO"
-                words = f"{mark}  {model}, request {row.request}, {row.asked}: {row.output}: {row.how}"
-                out.print(Text(words), soft_wrap=True)
+                out.print(Text(f"{'ok' if row.ok else 'NO'}  {model}, {row}"), soft_wrap=True)
         right = sum(row.ok for rows in verdict.rows.values() for row in rows)
         count = sum(len(rows) for rows in verdict.rows.values())
         out.print(Text(f"{'verified' if verdict.ok else 'NOT verified'}: {right} of {count} answers right"))
@@ -191,7 +196,9 @@ def lint(
     from . import lint as linting
 
     with _errors(debug):
-        _check_serve(repository, target, None)
+        _check(repository, target)
+        if not any(entry.is_dir() for entry in repository.iterdir()):
+            raise WrongUse(f"{repository} holds no model", fix="name a folder that holds a folder for each model")
         findings = linting.lint(repository, target, environment=os.environ)
         if as_json:
             _print_json({"findings": [finding.as_dict() for finding in findings]})
@@ -231,7 +238,7 @@ def bench(
     """Measure a running server: throughput and latency at each concurrency, and where the time goes."""
     from ..bench import Files, Report, Settings, concurrencies, npu_smi, sweep, table
     from . import bench_inputs
-    from .bench_server import ServerTarget, on_this_machine
+    from .bench_server import ServedModel, ServerTarget, on_this_machine
     from .bench_wire import connect
 
     def done(report: Report) -> None:
@@ -242,22 +249,24 @@ def bench(
         wanted = concurrencies(concurrency)
         files = Files(json_file, csv_file, plot_file)
         files.check()
-        target = ServerTarget(connect(url, "http" if http else "grpc"), model)
-        target.prepare(bench_inputs.samples(target.inputs, inputs, golden, model, target.batching), batch, timeout_s)
+        served = ServedModel(connect(url, "http" if http else "grpc"), model)
+        samples = bench_inputs.samples(served.inputs, inputs, golden, model, served.batching)
+        target = ServerTarget(served, samples, batch, timeout_s, made_up=not (inputs or golden))
         usage = npu_smi.usage if npu_smi.available() and on_this_machine(url) else None
         settings = Settings(window_s, stability, max_windows)
-        report = sweep(target, target.where, wanted, settings, done, usage=usage, say=_say)
+        report = sweep(target, served.where, wanted, settings, done, usage=usage, say=_say)
     if report.interrupted or report.failed:
         raise typer.Exit(130 if report.interrupted else FAILED)
 
 
-def _check_serve(repository: Path, target: str, print_for: str | None) -> None:
+def _check(repository: Path, target: str) -> None:
     if not repository.is_dir():
         raise WrongUse(f"{repository} is no folder", fix="name a model repository, as gepipe export writes it")
+    if is_model(repository):
+        parent = repository.parent if repository.name else repository.resolve().parent
+        raise WrongUse(f"{repository} is the folder of one model", fix=f"give the repository that it is in: {parent}")
     if target not in TARGETS:
         raise WrongUse(f"there is no target {target}", fix=near(target, TARGETS))
-    if print_for is not None and print_for not in PRINTS:
-        raise WrongUse(f"there is no command to print for {print_for}", fix=near(print_for, PRINTS))
 
 
 def _say(text: str) -> None:

@@ -10,9 +10,10 @@ from google.protobuf import text_format
 
 from ops import GepipeError
 
-from .outline import outline
+from .outline import Entry, outline
 from .schema import DEFAULT_TARGET, model_config
 
+CONFIG = "config.pbtxt"
 _PLACE = re.compile(r"^(\d+):(\d+) : (.*)$", re.DOTALL)
 _FIX = "mend that place; `gepipe lint` shows what else is wrong"
 
@@ -36,7 +37,7 @@ def parse(text: str, target: str = DEFAULT_TARGET) -> Any:
     [3, -1]
     """
     message = model_config(target)()
-    broken = outline(text)[1]  # protobuf's Python parser takes blanks and letters that the server's refuses
+    tree, broken = outline(text)  # protobuf's Python parser takes blanks and letters that the server's refuses
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of escapes that there are not; the outline says so
@@ -46,9 +47,10 @@ def parse(text: str, target: str = DEFAULT_TARGET) -> Any:
         if broken and broken.letter and (broken.line, broken.column) <= (placed.line, placed.column):
             placed = ConfigError(broken.line, broken.column, broken.reason)
         raise placed from error
-    except (UnicodeError, RecursionError) as error:
-        place = (broken.line, broken.column) if broken else (1, 1)
-        raise ConfigError(*place, f"{type(error).__name__}: {error}") from error
+    except (ValueError, RecursionError) as error:  # it says no place; of numbers, of those of enums only
+        reason = str(error) if "out of range" in str(error) else f"{type(error).__name__}: {error}"
+        place = broken or _entry_of(tree, reason.rpartition(" ")[2])
+        raise ConfigError(place.line, place.column, reason) from error
     if broken is not None:
         raise ConfigError(broken.line, broken.column, broken.reason)
     return message
@@ -73,6 +75,22 @@ def to_text(message: Any) -> str:
     }
     """
     return str(text_format.MessageToString(message, as_utf8=True, use_short_repeated_primitives=True))
+
+
+def instances_of(config: Any) -> int:
+    """The instances of all groups; the server makes at least one of each."""
+    return sum(max(1, group.count) for group in config.instance_group) or 1
+
+
+def _entry_of(tree: Entry, scalar: str) -> Entry:
+    """The first entry with that value; the whole file where there is none."""
+    waiting = [tree]
+    while waiting:
+        entry = waiting.pop()
+        if scalar in entry.text.split(", "):
+            return entry
+        waiting += reversed(entry.entries)
+    return tree
 
 
 def _placed(error: text_format.ParseError, text: str) -> ConfigError:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .tensor import tensor_of
+
 
 def differences(old: Any, new: Any) -> list[str]:
     """What a client that knows `old` would stumble over: names, dtypes, dims, the batch."""
@@ -19,12 +21,7 @@ def differences(old: Any, new: Any) -> list[str]:
         if kind == "input":
             found += [f"input '{name}' is new" for name in after if name not in before]
         for name in before.keys() & after.keys():
-            was, now = _text(before[name]), _text(after[name])
+            was, now = str(tensor_of(before[name])), str(tensor_of(after[name]))
             if was != now:
                 found.append(f"{kind} '{name}' was {was}, is {now}")
     return found
-
-
-def _text(tensor: Any) -> str:
-    data_type = tensor.DESCRIPTOR.fields_by_name["data_type"].enum_type.values_by_number[tensor.data_type].name
-    return f"{data_type}[{','.join(map(str, tensor.dims))}]"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ops import Counted, ExportError, Graded, TensorSpec
 from ops.host_stage import Step
 from ops.spec import Dim
+from ops.unique import unique
 
 from ..graph import Graph
 from ..plan import Plan
@@ -33,6 +34,10 @@ class Tensor:
     key: str
     spec: TensorSpec
     count: str = ""
+
+    @property
+    def is_count(self) -> bool:
+        return self.key.startswith("#")
 
 
 @dataclass(frozen=True)
@@ -134,7 +139,7 @@ def _needs(stage: Stage, plan: Plan, lone: bool) -> tuple[tuple[Step, ...], tupl
                 raise ExportError(
                     f"'{key}' ({graph.specs[key]}) is read by stage '{stage.name}' too: its size varies, and it cannot "
                     "be made again, since the op is not known to be deterministic",
-                    fix="put a Resize or Letterbox between, or compile with gears=(1,)",
+                    fix="put a Resize or Letterbox between, or compile with gears=(1,): --gears 1",
                     where=maker.place,
                 )
             names.add(maker.name)
@@ -158,18 +163,21 @@ def _can_cross(spec: TensorSpec, lone: bool) -> bool:
 class _Joined:
     """Names of tensors. An edge has its key's; where a pipeline output is called so, `.edge` is put behind.
 
-    The count of `x<=n` is num_x; num_node_x where several nodes count under that name.
+    The count of `x<=n` is num_x; num_node_x where several nodes count under that name; numbered where that is taken.
     """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.inputs_of_graph = {value.name for value in graph.inputs}
-        makers = {(dim.name, step.name) for step in graph.steps for _, _, spec in step.outputs for dim in spec.counted}
+        makers = dict.fromkeys(
+            (dim.name, step.name) for step in graph.steps for _, _, spec in step.outputs for dim in spec.counted
+        )
         names = [name for name, _ in makers]
-        self.count_names = {
-            f"#{maker}.{name}": f"num_{name}" if names.count(name) == 1 else f"num_{maker}_{name}"
-            for name, maker in makers
-        }
+        given = {*self.inputs_of_graph, *graph.specs, *(output.name for output in graph.outputs)}
+        self.count_names: dict[str, str] = {}
+        for name, maker in makers:
+            count = f"num_{name}" if names.count(name) == 1 else f"num_{maker}_{name}"
+            self.count_names[f"#{maker}.{name}"] = unique(count, given | set(self.count_names.values()))
         self.count_of = {
             key: f"#{step.name}.{dim.name}"
             for step in graph.steps
@@ -188,7 +196,7 @@ class _Joined:
         for key, spec in values:
             name = key if key in self.inputs_of_graph else self.edge(key)
             count = self.count_of.get(key, "")
-            tensors[name] = Tensor(key, name, key, spec, count)
+            tensors[name] = Tensor(name, name, key, spec, count)
             if count:
                 tensors[count] = Tensor(self.edge(count), self.edge(count), count, COUNT)
         return tuple(tensors.values())

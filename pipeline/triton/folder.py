@@ -8,15 +8,16 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
+from .config import CONFIG
 from .problem import Place, Problem
 
-CONFIG = "config.pbtxt"
 MAX_BYTES = 4 << 20
 _MAX_FILES = 20_000  # of one model; enough for any bundle, and an end to a folder that was not meant
 _VERSION = re.compile(r"\s*[+-]?\d+")  # what std::stoll reads of a name
-_INT64 = range(-(2**63), 2**63)
-_NOT_VERSIONS = ("warmup", "initial_state")
+INT64 = range(-(2**63), 2**63)
+NOT_VERSIONS = ("warmup", "initial_state")  # folders that the server reads for something else
 
 
 @dataclass
@@ -46,7 +47,7 @@ class Folder:
         found: dict[int, str] = {}
         for name in self.folders:
             number = version_of(name)
-            if number is not None and number in _INT64 and name not in _NOT_VERSIONS:
+            if number is not None and number in INT64 and name not in NOT_VERSIONS:
                 found.setdefault(number, name)
         return found
 
@@ -63,8 +64,8 @@ class Folder:
         """The text of config.pbtxt, None where there is none; bytes that are not UTF-8 become U+FFFD."""
         place = Place(self.config_path)
         if not os.path.lexists(self.config_path):
-            return None, None
-        if self._leads_out(self.config_path):
+            return None, None if os.access(self.path, os.R_OK | os.X_OK) else _closed(self.path)
+        if leads_out(self.config_path, self.root):
             return None, link_out(self.config_path)
         try:
             status = os.stat(self.config_path)
@@ -85,7 +86,7 @@ class Folder:
         for base, folders, files in os.walk(self.path):
             for name in (*folders, *files):
                 path = os.path.join(base, name)
-                if self._leads_out(path):
+                if leads_out(path, self.root):
                     self.links_out.append(path)
                 elif name in files:
                     yield os.path.relpath(path, self.path)
@@ -93,16 +94,37 @@ class Folder:
             if count > _MAX_FILES:
                 return
 
-    def _leads_out(self, path: str) -> bool:
-        if not os.path.islink(path):
-            return False
-        return not (os.path.realpath(path) + os.sep).startswith(self.root + os.sep)
+
+def is_model(path: Path) -> bool:
+    """Whether it is the folder of a model, not one of several: it has a config, or versions with a model in them.
+
+    A repository may hold models that are called 1 and 2; those have a config, or versions, themselves.
+    """
+    return (path / CONFIG).is_file() or any(path.glob("[0-9]*/model.*"))
+
+
+def leads_out(path: str, root: str) -> bool:
+    """Whether it is a link to something outside the repository `root`, whose own path has no links."""
+    return os.path.islink(path) and not (_target(path) + os.sep).startswith(root + os.sep)
 
 
 def link_out(path: str) -> Problem:
     """A link that leads out of the repository."""
-    message = f"a link to {os.path.realpath(path)}, which is not in the repository: not looked at"
+    message = f"a link to {_target(path)}, which is not in the repository: not looked at"
     return Problem("L20", Place(path), message, "copy the file into the repository", "fails")
+
+
+def _target(path: str) -> str:
+    """Where a link leads."""
+    try:
+        return os.path.realpath(path)
+    except OSError:  # so do links of /proc that are not one's own
+        return "a place that cannot be read"
+
+
+def _closed(path: str) -> Problem:
+    message = f"the folder cannot be read by this user: not looked at, and a server of this user would not load {path}"
+    return Problem("M01", Place(path), message, "look at its permissions")
 
 
 def version_of(name: str) -> int | None:

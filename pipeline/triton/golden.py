@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import cv2
 import numpy as np
 
-from ops import Array, DecodeImage, ExportError, GepipeError
+from ops import Array, DecodeImage, ExportError, GepipeError, ServerError
 from ops.spec_json import array_to_json
 
 from ..declaration import Input
 from ..graph import Graph
 from ..plan import Plan
 from .ensemble import Ensemble, Tensor
+from .verify_client import decode
 
+GOLDEN = "golden.json"
 FORMAT = 1
 TOLERANCE = 1e-4  # relative, on a machine of another make
 TEXT = "一只猫坐在窗前。A cat sits by the window."
@@ -30,6 +34,10 @@ def golden_requests(plan: Plan, ensemble: Ensemble, samples: Sequence[Sample] | 
     samples: the user's own; made up by default, from the inputs' specs.
     Errors: ExportError when the pipeline itself cannot answer one.
     """
+    if samples is not None and not samples:
+        raise ExportError(
+            "samples is empty: nothing would be verified", fix="give one at least, or None for made-up ones"
+        )
     rows = ensemble.rows or 1
     chosen = list(samples) if samples is not None else [_made_up(plan.graph, seed) for seed in range(2 * rows)]
     chosen = (chosen * rows)[: max(rows, len(chosen) - len(chosen) % rows)]
@@ -42,7 +50,7 @@ def golden_requests(plan: Plan, ensemble: Ensemble, samples: Sequence[Sample] | 
             answers = session.run_batch(batch)
             for answer in answers:
                 if isinstance(answer, GepipeError):
-                    raise ExportError("a golden sample fails", fix="give samples that the pipeline answers") from answer
+                    raise _failure(answer, made_up=samples is None) from answer
             requests.append(_request(ensemble, batch, answers))
     return {
         "format": FORMAT,
@@ -53,6 +61,40 @@ def golden_requests(plan: Plan, ensemble: Ensemble, samples: Sequence[Sample] | 
         "tolerance": TOLERANCE,
         "requests": requests,
     }
+
+
+def _failure(error: GepipeError, made_up: bool) -> ExportError:
+    """The pipeline's own words, and its remedy for a sample that somebody chose."""
+    reason = f"{error.where}: {error.message}" if error.where else error.message
+    other = "give samples that the pipeline answers: -i NAME=@FILE for each input, or samples=[...]"
+    if made_up:
+        return ExportError(f"a golden sample, made up of random data, fails: {reason}", fix=other)
+    return ExportError(f"a golden sample fails: {reason}", fix=error.fix or other)
+
+
+def golden_files(directory: Path) -> list[Path]:
+    """The golden requests of the ensembles in a repository."""
+    return sorted(directory.glob(f"*/*/{GOLDEN}"))
+
+
+def read_golden(file: Path) -> dict[str, Any]:
+    """Golden requests, every array of them looked at.
+
+    Errors: ServerError for a file that is none, or is damaged.
+    """
+    try:
+        document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        if document["format"] != FORMAT:
+            raise ValueError(f"it has format {document['format']!r}, wanted {FORMAT}")
+        if not (document["requests"] and {"model", "machine", "tolerance"} <= set(document)):
+            raise ValueError("it has no requests, or does not say of which model")
+        for request in document["requests"]:
+            for value in (*request["inputs"].values(), *request["outputs"].values()):
+                decode(value)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ServerError(f"{file} holds no golden requests: {reason}", fix="export that version anew") from error
+    return document
 
 
 def machine() -> str:
@@ -72,14 +114,17 @@ def _request(ensemble: Ensemble, batch: Sequence[Sample], answers: Sequence[Any]
     for tensor in ensemble.outputs:
         name = counts.get(tensor.key, tensor.name)  # a count is the length of a value that it counts
         values = [answer[name] for answer in answers]
-        if tensor.key.startswith("#"):
+        if tensor.is_count:
             values = [np.array([len(value)], np.int32) for value in values]
         outputs[tensor.name] = array_to_json(_stack(tensor, values, ensemble))
     return {"inputs": inputs, "outputs": outputs}
 
 
 def _stack(tensor: Tensor, values: Sequence[Any], ensemble: Ensemble) -> Array:
-    """Values as they cross the wire: the batch first, counted rows padded with zeros."""
+    """Values as they cross the wire: dtype[n, *shape], counted rows padded with zeros.
+
+    Bytes are object[n,1] where the server has a batch, else object[n].
+    """
     if not tensor.spec.shape:
         data = [value.encode() if isinstance(value, str) else bytes(value) for value in values]
         array = np.empty(len(data), object)
@@ -89,7 +134,7 @@ def _stack(tensor: Tensor, values: Sequence[Any], ensemble: Ensemble) -> Array:
         return np.stack(values)
     shape = tensor.spec.max_shape
     assert shape is not None
-    padded = np.zeros((len(values), *shape), tensor.spec.numpy)
+    padded = np.full((len(values), *shape), b"" if tensor.spec.dtype == "bytes" else 0, tensor.spec.numpy)
     for row, value in zip(padded, values):
         row[: len(value)] = value
     return padded
@@ -104,6 +149,8 @@ def _value(value: Input, graph: Graph, random: np.random.Generator) -> Any:
         decoded = any(isinstance(step.op, DecodeImage) for step in graph.consumers()[value.name])
         return _picture(random) if decoded else TEXT[: int(random.integers(4, len(TEXT)))]
     sizes = [dim if isinstance(dim, int) else 64 for dim in value.spec.max_shape or value.spec.shape]
+    if value.spec.dtype == "bytes":
+        return np.full(sizes, TEXT.encode(), object)
     if value.spec.dtype.startswith("float"):
         return random.normal(size=sizes).astype(value.spec.numpy)
     return random.integers(0, 2, sizes).astype(value.spec.numpy)

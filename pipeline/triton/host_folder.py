@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import ops
-from ops import ExportError, Op
+from ops import ExportError, Op, Where
 from ops.host_model import FORMAT
 from ops.serial import op_to_json
 from ops.spec_json import array_to_json, spec_to_json
@@ -33,6 +33,9 @@ from ops.host_model import TritonPythonModel  # noqa: E402, F401
 '''
 NO_CACHE = "__pycache__"  # a file of this name keeps Python from making the folder for model.py itself
 TRAVELS = frozenset({"numpy", "cv2", "ops"})
+DECLARES = frozenset({"pipeline", "ge_engine"})
+OURS = frozenset({"ops", "ge_engine"})
+ONLY = "a module of ops imports only the standard library, numpy, cv2, ops and modules beside it"
 
 
 def write_host_folder(model: Composing, ensemble: Ensemble, plan: Plan, folder: Path) -> None:
@@ -70,8 +73,9 @@ def write_host_folder(model: Composing, ensemble: Ensemble, plan: Plan, folder: 
     (folder / "stage.json").write_text(text + "\n", encoding="utf-8")
     (folder / "model.py").write_text(MODEL_PY.format(name=model.stage.name), encoding="utf-8")
     (folder / NO_CACHE).write_text("Not a folder, on purpose: model.py says why.\n", encoding="utf-8")
-    source = Path(ops.__file__).parent
-    shutil.copytree(source, folder / "ops", ignore=shutil.ignore_patterns("__pycache__", "py.typed"))
+    home = Path(ops.__file__).parent
+    for source in home.rglob("*.py"):  # one by one: copytree goes on when the disk is full, and names every file
+        _copy(source, folder / "ops" / source.relative_to(home))
 
 
 def _port(tensor: Tensor) -> dict[str, Any]:
@@ -98,16 +102,16 @@ def _copy_assets(value: Any, folder: Path) -> Any:
 
 def _copy_modules(used: Iterable[Op[Any]], folder: Path) -> list[str]:
     """Copy the modules of the user's ops, and what they import of the user's; their names, to be imported there."""
-    names = dict.fromkeys(
-        type(op).__module__ for op in used if type(op).__module__.partition(".")[0] not in ("ops", "ge_engine")
-    )
+    classes = (type(op) for op in used)
+    names = {cls.__module__: cls.__name__ for cls in classes if cls.__module__.partition(".")[0] not in OURS}
     done: set[str] = set()
-    for name in names:
-        _copy_module(name, folder, done)
+    for name, op in names.items():
+        _copy_module(name, op, folder, done)
     return list(names)
 
 
-def _copy_module(name: str, folder: Path, done: set[str]) -> None:
+def _copy_module(name: str, op: str, folder: Path, done: set[str]) -> None:
+    """op: the class for whose sake it travels."""
     if name in done:
         return
     done.add(name)
@@ -115,8 +119,7 @@ def _copy_module(name: str, folder: Path, done: set[str]) -> None:
     file = getattr(module, "__file__", None)
     if name == "__main__" or not file or not file.endswith(".py"):
         raise ExportError(
-            f"an op is defined in {name}, which has no module file of its own",
-            fix="put the op into a module that imports only the standard library, numpy, cv2 and ops",
+            f"{op} is defined in {name}, which has no module file of its own", fix=f"move {op} into one: {ONLY}"
         )
     source = Path(file)
     for imported, line in _imports(source):
@@ -125,14 +128,16 @@ def _copy_module(name: str, folder: Path, done: set[str]) -> None:
             continue
         sibling = sys.modules.get(imported)
         beside = os.path.dirname(getattr(sibling, "__file__", None) or "") == str(source.parent)
-        if not beside or top in ("pipeline", "ge_engine"):
-            raise ExportError(
-                f"{source}:{line} imports {imported}, which is not on the server",
-                fix="a module of ops imports only the standard library, numpy, cv2, ops and modules beside it",
-                where=f"{source}:{line}",
-            )
-        _copy_module(imported, folder, done)
+        if not beside or top in DECLARES:
+            fix = ONLY if top not in DECLARES else f"move {op} into a module of its own, beside that one: {ONLY}"
+            where = str(Where(str(source), line))
+            raise ExportError(f"imports {imported}, which is not on the server, where {op} runs", fix=fix, where=where)
+        _copy_module(imported, op, folder, done)
     target = folder / Path(*name.split(".")).with_suffix(".py")
+    _copy(source, target)
+
+
+def _copy(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, target)
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ge_engine.cache.folders import cache_folder
+from ge_engine.lock import locked
 from ops.errors import ServerError
 
-from .lock import locked
-
-
-def cache_folder() -> Path:
-    """Where gepipe keeps what can be made again."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gepipe"
+__all__ = ["cache_folder", "made_once", "pip_install"]
 
 
 def made_once(folder: Path, make: Callable[[Path], None]) -> Path:

@@ -23,7 +23,8 @@ from .checks.npu_ge import check_environment, check_npu_ge
 from .checks.scheduling import check_scheduling
 from .checks.tensors import check_tensors
 from .checks.warmup import check_warmup
-from .folder import CONFIG, Folder, link_out
+from .config import CONFIG
+from .folder import Folder, leads_out, link_out
 from .model import Model
 from .problem import Problem
 from .schema import DEFAULT_TARGET, model_config
@@ -76,7 +77,7 @@ def _read(directory: str, root: str, target: str) -> tuple[list[Problem], dict[s
     models: dict[str, Model] = {}
     for name in sorted(os.listdir(directory)):
         folder = Folder(os.path.join(directory, name), root)
-        if os.path.islink(folder.path) and not (os.path.realpath(folder.path) + os.sep).startswith(root + os.sep):
+        if leads_out(folder.path, root):
             loose.append(link_out(folder.path))
         elif os.path.isdir(folder.path) and name.startswith(".") and not folder.has(CONFIG):
             loose.append(hidden(folder, "refused"))

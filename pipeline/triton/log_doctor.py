@@ -285,6 +285,7 @@ TRITON = (
     ),
 )
 
+_LONGEST = 10_000  # letters of a line that are looked at: some patterns take a time that grows with its square
 _BOOK = tuple((re.compile(entry.pattern), entry) for entry in (*NPU_GE, *TRITON))
 
 
@@ -296,7 +297,7 @@ def explain_log(lines: Iterable[str]) -> Iterator[Explained]:
     """
     told: set[tuple[Entry, str]] = set()
     for number, line in enumerate(lines, start=1):
-        text = line.strip()
+        text = line.strip()[:_LONGEST]
         for pattern, entry in _BOOK:
             if pattern.search(text):
                 words = re.sub(r"^.*?\] ", "", text, count=1)

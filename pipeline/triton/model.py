@@ -9,11 +9,12 @@ from typing import Any
 
 from ops import ModelError
 
+from .config import CONFIG
 from .folder import Folder
 from .onnx_facts import OnnxFacts, onnx_facts
 from .outline import Entry
 from .problem import Place, Problem
-from .tensor import Tensor
+from .tensor import Tensor, tensor_of
 
 PLATFORMS = {
     "tensorflow_graphdef": "tensorflow", "tensorflow_savedmodel": "tensorflow", "tensorrt_plan": "tensorrt",
@@ -141,7 +142,7 @@ class Model:
     def at(self, *path: str | int) -> Place:
         """The line of a field of the config, or of the nearest block around it."""
         if not self.outline.entries:
-            return Place(self.folder.config_path if self.folder.has("config.pbtxt") else self.folder.path)
+            return Place(self.folder.config_path if self.folder.has(CONFIG) else self.folder.path)
         entry = self.outline.find(*path)
         return Place(self.folder.config_path, 0 if entry is self.outline else entry.line)
 
@@ -174,17 +175,6 @@ class Model:
                 with open(path, encoding="utf-8", errors="replace") as file:
                     texts.append(file.read(1 << 20))
         return texts
-
-
-def tensor_of(item: Any) -> Tensor:
-    """A ModelInput or ModelOutput."""
-    return Tensor(item.name, type_name(item, item.data_type), tuple(item.dims), getattr(item, "optional", False))
-
-
-def type_name(item: Any, number: int, field_name: str = "data_type") -> str:
-    """The name of a value of a message's enum; a number that the release does not know is written as it is."""
-    value = item.DESCRIPTOR.fields_by_name[field_name].enum_type.values_by_number.get(number)
-    return str(value.name) if value else str(number)
 
 
 def _filled(tensor: Tensor, found: Tensor | None) -> Tensor:

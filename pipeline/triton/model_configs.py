@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ge_engine.gears import Gear, Gears
 from ge_engine.model import Model
-from ops import ExportError, TensorSpec
+from ge_engine.npu_ge.ports import UNKNOWN
+from ops import ExportError
 
 from ..deployment import Deployment
 from ..plan import Plan
-from .ensemble import Composing, Ensemble
+from .ensemble import Composing, Ensemble, ensemble_of
 from .schema import model_config
+from .tensor import triton_type
 
-TYPES = {"bytes": "TYPE_STRING", "float16": "TYPE_FP16", "float32": "TYPE_FP32", "float64": "TYPE_FP64"}
-MOST_GEARS = 16
-
-
-def triton_type(dtype: str) -> str:
-    """Triton's name for a dtype in a config.
-
-    >>> triton_type("float32"), triton_type("int64"), triton_type("bytes")
-    ('TYPE_FP32', 'TYPE_INT64', 'TYPE_STRING')
-    """
-    return TYPES.get(dtype, f"TYPE_{dtype.upper()}")
+UNKNOWN_TO = {"npu_ge": UNKNOWN, "python": ("bfloat16",)}  # the last: numpy has none
+MOST_GEARS = 16  # of one model: GE takes 100, and compiles each of them for each stream
 
 
 def host_config(model: Composing, name: str, ensemble: Ensemble, deployment: Deployment, environment: str) -> Any:
     """A host stage: Triton's Python backend."""
-    config = _model(model, name, ensemble, deployment, "python", deployment.host_instances)
+    config = _composing_config(model, name, ensemble, deployment, "python", deployment.host_instances)
     if environment:
         config.parameters["EXECUTION_ENV_PATH"].string_value = environment
     return config
@@ -45,7 +38,7 @@ def device_config(model: Composing, name: str, ensemble: Ensemble, plan: Plan) -
     built = plan.built[model.stage.name]
     on_npu = deployment.model_backend == "npu_ge"
     instances = deployment.streams * (len(deployment.device_ids) if on_npu else 1)
-    config = _model(model, name, ensemble, deployment, deployment.model_backend, instances)
+    config = _composing_config(model, name, ensemble, deployment, deployment.model_backend, instances)
     if ensemble.max_batch_size:
         batching = config.dynamic_batching
         preferred = [size for size in deployment.batching.preferred if size <= ensemble.max_batch_size]
@@ -61,10 +54,25 @@ def device_config(model: Composing, name: str, ensemble: Ensemble, plan: Plan) -
     return config
 
 
+def other_gears(plan: Plan) -> list[str]:
+    """A line for each stage that npu_ge compiles for other gears than it was given."""
+    limit = ensemble_of(plan).max_batch_size
+    if not limit or plan.deployment.model_backend != "npu_ge":
+        return []
+    every = tuple(range(1, limit + 1))
+    given = {stage.name: plan.built[stage.name].gears.batches for stage in plan.stages if stage.on_device}
+    return [
+        f"{name}: gears {','.join(map(str, gears))}: a server merges to any size, "
+        f"so {','.join(map(str, every))} are compiled"
+        for name, gears in given.items()
+        if gears != every
+    ]
+
+
 def ensemble_config(ensemble: Ensemble, name: str, models: Mapping[str, str], deployment: Deployment) -> Any:
     """The ensemble. models: for each stage, the name of its composing model."""
     config = model_config(deployment.target)(name=name, platform="ensemble", max_batch_size=ensemble.max_batch_size)
-    _add_tensors(config, ensemble, ensemble.dims)
+    _add_tensors(config, ensemble, ensemble)
     for model in ensemble.models:
         step = config.ensemble_scheduling.step.add(model_name=models[model.stage.name], model_version=-1)
         for tensor in model.inputs:
@@ -78,27 +86,56 @@ def ensemble_config(ensemble: Ensemble, name: str, models: Mapping[str, str], de
     return config
 
 
+def class_names(model: Composing, ensemble: Ensemble) -> dict[str, tuple[str, ...]]:
+    """For each output with one float a class of a model with labels, those: a server names the best k by them."""
+    known = {len(labels): labels for labels in _labels(ensemble).values()}
+    return {
+        tensor.name: known[classes]
+        for tensor in model.outputs
+        for classes in tensor.spec.shape
+        if tensor.spec.dtype == "float32" and tensor.spec.rank == 1 and classes in known
+    }
+
+
+def label_file(output: str) -> str:
+    """The file of the labels of an output, in the model's folder."""
+    return f"{output}.labels.txt"
+
+
 def _labels(ensemble: Ensemble) -> dict[str, tuple[str, ...]]:
     """The names of the classes, for each model that has some: a client asks the server for them."""
     ops = [step.op for model in ensemble.models for step in model.steps]
     return {f"labels.{op.model_name}": op.labels for op in ops if isinstance(op, Model) and op.labels}
 
 
-def _model(
+def _composing_config(
     model: Composing, name: str, ensemble: Ensemble, deployment: Deployment, backend: str, instances: int
 ) -> Any:
     config = model_config(deployment.target)(name=name, backend=backend, max_batch_size=ensemble.max_batch_size)
-    _add_tensors(config, model, ensemble.dims)
+    _check_types(model, backend)
+    _add_tensors(config, model, ensemble)
+    for output in config.output:
+        if output.name in class_names(model, ensemble):
+            output.label_filename = label_file(output.name)
     config.instance_group.add(count=instances, kind="KIND_CPU")
     if deployment.response_cache:
         config.response_cache.enable = True
     return config
 
 
-def _add_tensors(config: Any, model: Composing | Ensemble, dims: Callable[[TensorSpec], list[int]]) -> None:
+def _check_types(model: Composing, backend: str) -> None:
+    for tensor in (*model.inputs, *model.outputs):
+        if tensor.spec.dtype in UNKNOWN_TO.get(backend, ()):
+            raise ExportError(
+                f"stage '{model.stage.name}': '{tensor.name}' is {tensor.spec.dtype}, which {backend} cannot take",
+                fix="put a Cast before it; where a model makes or reads it, into the model",
+            )
+
+
+def _add_tensors(config: Any, model: Composing | Ensemble, ensemble: Ensemble) -> None:
     for field, tensors in ((config.input, model.inputs), (config.output, model.outputs)):
         for tensor in tensors:
-            field.add(name=tensor.name, data_type=triton_type(tensor.spec.dtype), dims=dims(tensor.spec))
+            field.add(name=tensor.name, data_type=triton_type(tensor.spec.dtype), dims=ensemble.dims(tensor.spec))
 
 
 def _add_warmup(config: Any, model: Composing, ensemble: Ensemble, gears: Gears) -> None:
@@ -158,7 +195,8 @@ def _gears(model: Composing, ensemble: Ensemble, plan: Plan) -> dict[str, str]:
             raise ExportError(
                 f"stage '{model.stage.name}': a batcher forms any size up to {ensemble.max_batch_size}, so each needs "
                 f"a gear, and each of the {ensemble.max_batch_size} gears is compiled for each stream",
-                fix=f"export with max_batch_size={MOST_GEARS} or less",
+                fix=f"compile with gears up to {MOST_GEARS} (--gears 1,{MOST_GEARS}), or with "
+                f'max_batch_size={MOST_GEARS} (--deployment FILE, with "max_batch_size": {MOST_GEARS} in it)',
             )
         rows = [[str(size)] * len(inputs) for size in range(1, ensemble.max_batch_size + 1)]
     else:

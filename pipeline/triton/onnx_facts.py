@@ -10,16 +10,9 @@ import onnx
 from onnx import TensorProto
 
 from ge_engine.skeleton import read_skeleton
+from ops import SpecError
 
-from .tensor import Tensor
-
-_TYPES: dict[int, str] = {
-    TensorProto.FLOAT: "TYPE_FP32", TensorProto.FLOAT16: "TYPE_FP16", TensorProto.DOUBLE: "TYPE_FP64",
-    TensorProto.BFLOAT16: "TYPE_BF16", TensorProto.BOOL: "TYPE_BOOL", TensorProto.STRING: "TYPE_STRING",
-    TensorProto.INT8: "TYPE_INT8", TensorProto.INT16: "TYPE_INT16", TensorProto.INT32: "TYPE_INT32",
-    TensorProto.INT64: "TYPE_INT64", TensorProto.UINT8: "TYPE_UINT8", TensorProto.UINT16: "TYPE_UINT16",
-    TensorProto.UINT32: "TYPE_UINT32", TensorProto.UINT64: "TYPE_UINT64",
-}  # fmt: skip
+from .tensor import Tensor, triton_type
 
 Dim = Union[int, str]
 
@@ -86,4 +79,11 @@ def _tensor(value: onnx.ValueInfoProto) -> OnnxTensor:
     dims = None
     if kind.HasField("shape"):
         dims = tuple(dim.dim_value if dim.HasField("dim_value") else dim.dim_param for dim in kind.shape.dim)
-    return OnnxTensor(value.name, _TYPES.get(kind.elem_type, "TYPE_INVALID"), dims)
+    return OnnxTensor(value.name, _type(kind.elem_type), dims)
+
+
+def _type(elem_type: int) -> str:
+    try:
+        return triton_type(elem_type)
+    except SpecError:  # Triton has no such type, or the file does not say
+        return "TYPE_INVALID"

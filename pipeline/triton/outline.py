@@ -9,10 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from google.protobuf import text_encoding
 
-_ESCAPE = r"""\\(?:[abfnrtv\\?'"]|[0-7]{1,3}|[xX][0-9A-Fa-f]+|u[0-9A-Fa-f]{4}|U00(?:0[0-9A-Fa-f]|10)[0-9A-Fa-f]{4})"""
+# Each string can be read in one way only: in an unclosed one, many ways are as many attempts.
+_ESCAPE = (
+    r"""\\(?:[abfnrtv\\?'"]|[0-7]{3}|[0-7]{1,2}(?![0-7])|[xX][0-9A-Fa-f]+(?![0-9A-Fa-f])"""
+    r"""|u[0-9A-Fa-f]{4}|U00(?:0[0-9A-Fa-f]|10)[0-9A-Fa-f]{4})"""
+)
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\n\r\v\f]+|\#[^\n]*)
       | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
@@ -21,7 +26,7 @@ _TOKEN = re.compile(
       | (?P<symbol>[^\x00-\x1f\x7f-\U0010ffff"'])""".replace("ESCAPE", _ESCAPE),
     re.VERBOSE,
 )
-_CLOSED = re.compile(r"""(["'])(?:\\.|.)*?\1""")
+_CLOSED = re.compile(r"""(["'])(?:\\.|[^\\\n])*?\1""")
 _CLOSING = {"{": "}", "<": ">"}
 
 
@@ -46,7 +51,15 @@ class Entry:
 
     def all(self, name: str) -> list[Entry]:
         """The entries of that name, in the order of the file."""
-        return [entry for entry in self.entries if entry.name == name]
+        return self._by_name.get(name, [])
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Entry]]:
+        """Asked for when the whole file has been read; without it, finding each of n blocks would take n * n steps."""
+        found: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            found.setdefault(entry.name, []).append(entry)
+        return found
 
     def first(self, name: str) -> Entry | None:
         """The first entry of that name, if there is one."""

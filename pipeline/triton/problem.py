@@ -21,18 +21,21 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """What a check found; `severity` "" is what the rule's family says."""
+    """What a check found; without a severity of its own it has that of the rule's family."""
 
     rule: str
     place: Place
     message: str
     fix: str
-    severity: str = ""
+    own_severity: str = ""
+
+    @property
+    def severity(self) -> str:
+        return self.own_severity or _SEVERITIES[self.rule[0]]
 
     @property
     def refused(self) -> bool:
-        return self.finding().severity == "refused"
+        return self.severity == "refused"
 
     def finding(self) -> Finding:
-        severity = self.severity or _SEVERITIES[self.rule[0]]
-        return Finding(self.rule, severity, str(Where(*self.place)), self.message, self.fix)
+        return Finding(self.rule, self.severity, str(Where(*self.place)), self.message, self.fix)

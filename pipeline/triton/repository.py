@@ -11,9 +11,7 @@ import json
 import os
 import re
 import shutil
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,21 +20,26 @@ from ge_engine.build import BuiltStage
 from ge_engine.gears import Gear
 from ge_engine.single_file import any_size_graph, read_graph, write_single_file
 from ops import ExportError, Graded
+from ops.spec import is_whole
 
 from ..plan import Plan
 from . import verify_client
 from .bundle import NEEDS, unpack_wheels
-from .config import parse, to_text
+from .config import CONFIG, ConfigError, parse, to_text
 from .differences import differences
 from .ensemble import Composing, Ensemble, ensemble_of
-from .golden import golden_requests
+from .golden import GOLDEN, golden_requests
 from .host_folder import write_host_folder
-from .model_configs import device_config, ensemble_config, host_config
-from .sizes import size_expression, sizes_of
+from .model_configs import class_names, device_config, ensemble_config, host_config, label_file
+from .sizes import size_expression
+from .workshop import move_in, workshop
 
 __all__ = ["NEEDS", "activate", "export", "versions"]
 
-CONFIG = "config.pbtxt"
+LONGEST = 255  # letters of a folder's name, on every usual disk
+SOMEBODYS = (
+    "give the pipeline another name or a name_prefix, leave its ensemble alone (--no-point), or remove the folder"
+)
 PLACEHOLDER = "ensemble"  # keeps the version folder of an ensemble, which git and object stores would drop
 
 
@@ -56,39 +59,39 @@ def export(
     version: the next free one by default. activate: point the ensemble at it. environment: a packed Python environment
     for the host stages. bundle: put the wheels for this platform ("linux-aarch64-cp310") into them. samples: of the
     golden requests; made up by default.
-    Errors: ExportError for a plan that no repository can express, a version that is there already, or one that would
-    break clients (other names, dtypes or dims) unless allow_breaking.
+    Errors: ExportError for a plan that no repository can express, a version that is there already, a model of that name
+    that is somebody's, or a version that would break clients (other names, dtypes or dims) unless allow_breaking.
     """
     ensemble = ensemble_of(plan)
-    root = Path(directory)
-    root.mkdir(parents=True, exist_ok=True)
-    there = versions(root, ensemble.name)
-    number = version if version is not None else max(there, default=0) + 1
-    if number in there:
-        raise ExportError(f"{root} has version {number} of {ensemble.name}", fix="give another version, or none")
-    names = {model.stage.name: f"{ensemble.name}_{number}_{model.stage.name}" for model in ensemble.models}
-    pinned, current = f"{ensemble.name}_v{number}", ensemble.name
-    config = ensemble_config(ensemble, current, names, plan.deployment)
-    if activate and not allow_breaking:
-        _check_clients(root / current / CONFIG, config, plan.deployment.target)
-    with _beside(root) as workshop:
-        for model in ensemble.models:
-            _write_model(model, names[model.stage.name], ensemble, plan, workshop, environment)
-            if bundle and not model.stage.on_device:
-                unpack_wheels(bundle, workshop / names[model.stage.name] / "1" / "site")
-        _write_ensemble(ensemble_config(ensemble, pinned, names, plan.deployment), workshop / pinned)
-        _write_golden(replace(ensemble, name=pinned), plan, samples, workshop / pinned / "1")
-        for name in (*names.values(), pinned):
-            os.rename(workshop / name, root / name)
+    if version is not None and not is_whole(version, 1):
+        raise ExportError(f"version is {version!r}", fix="give a whole number of at least 1, or none")
+    root = _folder(Path(directory))
+    with workshop(root) as here:
+        number = version if version is not None else _next(root, ensemble)
+        names = _names(ensemble, number)
+        pinned, current = f"{ensemble.name}_v{number}", ensemble.name
+        _check_free(root, ensemble.name, number, (*names.values(), pinned))
+        config = ensemble_config(ensemble, current, names, plan.deployment)
         if activate:
-            _point(root, config, workshop)
+            _check_clients(root, config, plan.deployment.target, allow_breaking)
+        for model in ensemble.models:
+            _write_model(model, names[model.stage.name], ensemble, plan, here, environment)
+            if bundle and not model.stage.on_device:
+                unpack_wheels(bundle, here / names[model.stage.name] / "1" / "site")
+        _write_ensemble(ensemble_config(ensemble, pinned, names, plan.deployment), here / pinned)
+        _write_golden(replace(ensemble, name=pinned), plan, samples, here / pinned / "1")
+        if activate:
+            _write_ensemble(config, here / current)
+        move_in(here, root, (*names.values(), pinned))  # the version is there when its ensemble is
+        if activate:
+            _point(here, root, current)
     return (*names.values(), pinned, *((current,) if activate else ()))
 
 
 def activate(directory: str | os.PathLike[str], name: str, version: int, target: str) -> None:
     """Point an ensemble at a version that is there: a roll-out, or a roll-back.
 
-    Errors: ExportError when there is no such version.
+    Errors: ExportError when there is no such version, or what is called `name` is something else.
     """
     root = Path(directory)
     there = versions(root, name)
@@ -96,10 +99,18 @@ def activate(directory: str | os.PathLike[str], name: str, version: int, target:
         raise ExportError(
             f"{root} has no version {version} of {name}", fix=f"it has {', '.join(map(str, there)) or 'none'}"
         )
-    config = parse((root / f"{name}_v{version}" / CONFIG).read_text(encoding="utf-8"), target)
-    config.name = name
-    with _beside(root) as workshop:
-        _point(root, config, workshop)
+    pinned = root / f"{name}_v{version}"
+    with workshop(root) as here:
+        config = _ensemble_there(pinned, name, target, fix="export that version anew, under another number")
+        for step in config.ensemble_scheduling.step:
+            if not (root / step.model_name / CONFIG).is_file():
+                raise ExportError(
+                    f"{pinned} needs {step.model_name}, which is not there", fix="point at another version"
+                )
+        _ensemble_there(root / name, name, target)
+        config.name = name
+        _write_ensemble(config, here / name)
+        _point(here, root, name)
 
 
 def versions(root: Path, name: str) -> list[int]:
@@ -109,37 +120,81 @@ def versions(root: Path, name: str) -> list[int]:
     return sorted(int(match[1]) for match in found if match)
 
 
-@contextmanager
-def _beside(root: Path) -> Iterator[Path]:
-    """A folder on the same disk that a polling server does not look into."""
-    workshop = Path(tempfile.mkdtemp(prefix=f".{root.name}-", dir=root.resolve().parent))
+def _folder(root: Path) -> Path:
     try:
-        yield workshop
-    finally:
-        shutil.rmtree(workshop, ignore_errors=True)
+        root.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise ExportError(
+            f"{root} cannot be a folder: {error.strerror}", fix="name a folder, or one to be made"
+        ) from error
+    return root
 
 
-def _check_clients(path: Path, config: Any, target: str) -> None:
-    if not path.exists():
-        return
-    found = differences(parse(path.read_text(encoding="utf-8"), target), config)
+def _names(ensemble: Ensemble, number: int) -> dict[str, str]:
+    """For each stage, the name of its model in a version."""
+    return {model.stage.name: f"{ensemble.name}_{number}_{model.stage.name}" for model in ensemble.models}
+
+
+def _next(root: Path, ensemble: Ensemble) -> int:
+    """The number after the newest version; further on where an export that was cut off has left something."""
+    number = max(versions(root, ensemble.name), default=0) + 1
+    while any(os.path.lexists(root / name) for name in _names(ensemble, number).values()):
+        number += 1
+    return number
+
+
+def _check_free(root: Path, name: str, number: int, names: Sequence[str]) -> None:
+    if number in versions(root, name):
+        raise ExportError(f"{root} has version {number} of {name}", fix="give another version, or none")
+    for model in names:
+        if os.path.lexists(root / model):
+            raise ExportError(
+                f"{root / model} is there, and no version {number} of {name}",
+                fix="remove it if an export that was cut off has left it; else give another version, or none",
+            )
+        if len(model) > LONGEST:
+            raise ExportError(
+                f"a model would be called {model}: {len(model)} letters, a folder's name has {LONGEST} at most",
+                fix="shorten name_prefix, or the names of the pipeline and its models",
+            )
+
+
+def _check_clients(root: Path, config: Any, target: str, allow_breaking: bool) -> None:
+    before = _ensemble_there(root / config.name, config.name, target)
+    found = differences(before, config) if before is not None and not allow_breaking else ()
     if found:
         raise ExportError(
             f"clients of {config.name} would break: {'; '.join(found)}",
-            fix="allow_breaking=True if that is meant, or activate=False and let them move to the new version",
+            fix="allow_breaking=True (--allow-breaking) if that is meant; or activate=False (--no-point), and let them "
+            "move to the new version",
         )
 
 
-def _point(root: Path, config: Any, workshop: Path) -> None:
+def _ensemble_there(folder: Path, name: str, target: str, fix: str = SOMEBODYS) -> Any:
+    """The config of an ensemble of some version of `name`; None where no such folder is.
+
+    Errors: ExportError for anything else, which may be somebody's.
+    """
+    if not os.path.lexists(folder):
+        return None
+    try:
+        config = parse((folder / CONFIG).read_text(encoding="utf-8"), target)
+    except (OSError, UnicodeError, ConfigError) as error:
+        reason = error.message if isinstance(error, ConfigError) else str(error)
+        raise ExportError(f"{folder} is there, and its config cannot be read: {reason}", fix=fix) from error
+    own = re.compile(rf"{re.escape(name)}_\d+_.+")
+    steps = [step.model_name for step in config.ensemble_scheduling.step]
+    if not steps or not all(map(own.fullmatch, steps)):
+        raise ExportError(f"{folder} is there, and no ensemble of versions of {name}", fix=fix)
+    return config
+
+
+def _point(here: Path, root: Path, name: str) -> None:
     """Make or replace the ensemble that clients call, in one step."""
-    folder = root / config.name
-    if not folder.exists():
-        _write_ensemble(config, workshop / config.name)
-        os.rename(workshop / config.name, folder)
-        return
-    new = workshop / CONFIG
-    new.write_text(to_text(config), encoding="utf-8")
-    os.replace(new, folder / CONFIG)
+    if (root / name).exists():
+        os.replace(here / name / CONFIG, root / name / CONFIG)
+    else:
+        move_in(here, root, (name,))
 
 
 def _write_ensemble(config: Any, folder: Path) -> None:
@@ -151,12 +206,12 @@ def _write_ensemble(config: Any, folder: Path) -> None:
 def _write_golden(ensemble: Ensemble, plan: Plan, samples: Sequence[Mapping[str, Any]] | None, folder: Path) -> None:
     """Golden requests, and the script that sends them from any machine."""
     text = json.dumps(golden_requests(plan, ensemble, samples), indent=1)
-    (folder / "golden.json").write_text(text + "\n", encoding="utf-8")
+    (folder / GOLDEN).write_text(text + "\n", encoding="utf-8")
     shutil.copyfile(verify_client.__file__, folder / "verify.py")
 
 
-def _write_model(model: Composing, name: str, ensemble: Ensemble, plan: Plan, workshop: Path, environment: str) -> None:
-    folder = workshop / name
+def _write_model(model: Composing, name: str, ensemble: Ensemble, plan: Plan, here: Path, environment: str) -> None:
+    folder = here / name
     if model.stage.on_device:
         (folder / "1").mkdir(parents=True)
         _write_graph(model, ensemble, plan.built[model.stage.name], folder / "1" / "model.onnx")
@@ -164,13 +219,15 @@ def _write_model(model: Composing, name: str, ensemble: Ensemble, plan: Plan, wo
     else:
         write_host_folder(model, ensemble, plan, folder / "1")
         config = host_config(model, name, ensemble, plan.deployment, environment)
+    for output, names in class_names(model, ensemble).items():
+        (folder / label_file(output)).write_text("\n".join(names) + "\n", encoding="utf-8")
     (folder / CONFIG).write_text(to_text(config), encoding="utf-8")
 
 
 def _write_graph(model: Composing, ensemble: Ensemble, built: BuiltStage, path: Path) -> None:
     outputs = [(tensor.name, tensor.key) for tensor in model.outputs]
     if len(built.gears.sizes) > 1:
-        sizes = sizes_of(built.gears)
+        sizes = [dict(size) for size in built.gears.sizes]
         shapes = {
             key: (1, *(size_expression(dim, sizes) if isinstance(dim, Graded) else int(str(dim)) for dim in spec.shape))
             for key, spec in built.graph.outputs
@@ -185,4 +242,4 @@ def _write_graph(model: Composing, ensemble: Ensemble, built: BuiltStage, path: 
     else:
         dims = next(iter(built.gears.sizes), ())
         graph = read_graph(built.static[Gear(ensemble.rows, dims)].path)
-    write_single_file(graph, outputs, path)
+    write_single_file(graph, [(tensor.name, tensor.key) for tensor in model.inputs], outputs, path)

@@ -14,6 +14,8 @@ from ops.errors import ServerError
 
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy knows no loopback address
 
+_MOMENT_S = 5  # for what a server knows by heart
+
 
 @dataclass(frozen=True)
 class ModelState:
@@ -32,22 +34,22 @@ class Rest:
         self.url = url
 
     def ready(self) -> bool:
-        try:
-            self._ask("v2/health/ready", timeout_s=5)
-        except ServerError:
-            return False
-        return True
+        return self._is("ready")
 
     def live(self) -> bool:
-        try:
-            self._ask("v2/health/live", timeout_s=5)
-        except ServerError:
-            return False
-        return True
+        return self._is("live")
 
     def version(self) -> str:
         """As "2.43.0"."""
-        return str(self._json("v2")["version"])
+        try:
+            said = self._json("v2", timeout_s=_MOMENT_S)
+        except ServerError as error:
+            if isinstance(error.__cause__, urllib.error.HTTPError):  # Triton has no error for it; others have a page
+                raise self._foreign(f"HTTP {error.__cause__.code}") from error
+            raise
+        if not isinstance(said, dict) or "version" not in said:
+            raise self._foreign("no version")
+        return str(said["version"])
 
     def index(self) -> list[ModelState]:
         rows = self._json("v2/repository/index", {})
@@ -77,8 +79,23 @@ class Rest:
         """Errors: ServerError with the server's reason."""
         return dict(self._json(f"v2/models/{model}/infer", request, timeout_s))
 
+    def _is(self, health: str) -> bool:
+        try:
+            self._ask(f"v2/health/{health}", timeout_s=_MOMENT_S)
+        except ServerError:
+            return False
+        return True
+
     def _json(self, path: str, body: dict[str, Any] | None = None, timeout_s: float = 60) -> Any:
-        return json.loads(self._ask(path, body, timeout_s))
+        told = self._ask(path, body, timeout_s)
+        try:
+            return json.loads(told)
+        except (ValueError, RecursionError) as error:
+            raise self._foreign("no JSON") from error
+
+    def _foreign(self, why: str) -> ServerError:
+        message = f"{self.url} answers, but not as Triton does: {why}"
+        return ServerError(message, fix="give the HTTP port of a Triton server; 8000 is the usual one")
 
     def _ask(self, path: str, body: dict[str, Any] | None = None, timeout_s: float = 60) -> bytes:
         data = None if body is None else json.dumps(body).encode()
@@ -88,9 +105,12 @@ class Rest:
                 return bytes(answer.read())
         except urllib.error.HTTPError as error:
             with error:
-                raise ServerError(_reason(error), fix="the server's log may say more") from error
+                reason = reason_of(error.read()) or f"HTTP {error.code}"
+                raise ServerError(reason, fix="the server's log may say more") from error
         except (OSError, HTTPException) as error:
-            raise ServerError(f"{self.url} does not answer: {error}", fix="is the server running?") from error
+            fix = "is the server running? give its HTTP port; 8000 is the usual one"
+            why = str(error) if str(error).isprintable() else type(error).__name__  # gRPC answers in control characters
+            raise ServerError(f"{self.url} does not answer by HTTP: {why}", fix=fix) from error
 
 
 def newest(statistics: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,9 +118,9 @@ def newest(statistics: Mapping[str, Any]) -> dict[str, Any]:
     return dict(max(statistics["model_stats"], key=lambda row: int(row["version"])))
 
 
-def _reason(error: urllib.error.HTTPError) -> str:
-    text = error.read().decode(errors="replace")
+def reason_of(body: bytes) -> str:
+    """Why the server refused a request, by the body of its answer."""
     try:
-        return str(json.loads(text)["error"])
+        return str(json.loads(body)["error"])
     except (ValueError, KeyError, TypeError):
-        return text or f"HTTP {error.code}"
+        return body.decode(errors="replace")

@@ -8,6 +8,12 @@ from pathlib import Path
 
 from .processes import Region, end_session, remove
 
+_GUARD = """
+read -r _
+kill -s TERM "$0"
+for _ in $(seq 40); do [ -e "/proc/$0/exe" ] || break; sleep 1; done
+kill -s KILL -- "-$0"
+"""  # nobody else would end the server of a process that was killed, nor what that has started; a zombie has no exe
 _EXIT_S = 40  # the server itself gives requests and models 30 s
 
 
@@ -15,7 +21,8 @@ class Running:
     """A process in a session of its own, started in a folder of its own, which writes to a log.
 
     So Ctrl-C is for us, who then stop the server; what the server starts can be told from all else, even when the
-    server is gone; and relative paths that a backend writes to do not end in the repository.
+    server is gone; and relative paths that a backend writes to do not end in the repository. It ends with us, even when
+    we are killed.
     """
 
     def __init__(self, command: Sequence[str], variables: Mapping[str, str], folder: Path, log: Path) -> None:
@@ -32,6 +39,14 @@ class Running:
                 start_new_session=True,
             )
         self.pid = self._process.pid
+        self._guard = subprocess.Popen(
+            ["/bin/sh", "-c", _GUARD, str(self.pid)],
+            cwd="/",
+            stdin=subprocess.PIPE,  # which the system closes when this process ends, however it does
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         self._over = False
 
     def ended(self, within_s: float | None = None) -> str:
@@ -57,4 +72,6 @@ class Running:
         if not self.ended(_EXIT_S):
             self._process.kill()
             self._process.wait()
+        self._guard.kill()
+        self._guard.communicate()
         remove(end_session(self.pid) | seen)

@@ -34,6 +34,17 @@ def model_config(target: str = DEFAULT_TARGET) -> type[Any]:
     return _class(target)
 
 
+def enum_name(message: Any, field: str) -> str:
+    """The name of the value that an enum field of a message has; a number that the release does not know, as text.
+
+    >>> enum_name(model_config()().input.add(data_type=11), "data_type")
+    'TYPE_FP32'
+    """
+    number = getattr(message, field)
+    value = message.DESCRIPTOR.fields_by_name[field].enum_type.values_by_number.get(number)
+    return str(value.name) if value else str(number)
+
+
 @lru_cache
 def _class(target: str) -> type[Any]:
     pool = descriptor_pool.DescriptorPool()

@@ -45,7 +45,8 @@ class Server:
     say:             told what was found, what is being waited for, and what happens to the host stages
 
     The repository's code runs with the rights of this process. `url` and `grpc_url` are HOST:PORT; `log` is the
-    server's log, which stays; a host stage process that dies is noticed, and its model loaded again.
+    server's log, which stays unless keep_log is False; a host stage process that dies is noticed, and its model loaded
+    again.
     Errors: ServerError when the server cannot be found or does not come up, with the reasons from its log.
     """
 
@@ -78,6 +79,7 @@ class Server:
         self.stand_in = stand_in
         self.start_timeout_s = start_timeout_s
         self.say = say
+        self.keep_log = True
         self._process: Running | None = None
         self._watch: Watch | None = None
 
@@ -140,10 +142,10 @@ class Server:
         self._start()
 
     def stop(self) -> None:
-        """End the server, what it has started, and its shared memory. The log stays."""
+        """End the server, what it has started, and its shared memory. The log stays where it is to be kept."""
         self._end()
-        for name in _NOT_KEPT:
-            shutil.rmtree(self.folder / name, ignore_errors=True)
+        for path in [self.folder / name for name in _NOT_KEPT] if self.keep_log else [self.folder]:
+            shutil.rmtree(path, ignore_errors=True)
 
     def _end(self) -> None:
         watch, self._watch = self._watch, None

@@ -9,7 +9,6 @@ import itertools
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from ge_engine.gears import Gears
 from ops import ExportError, Graded
 
 
@@ -48,8 +47,3 @@ def _over(dim: Graded, sizes: Sequence[Mapping[str, int]], chosen: Sequence[str]
             factors = [*chosen, *([str(top)] if top != 1 or not chosen else [])]
             return "*".join(factors) + (f"/{bottom}" if bottom != 1 else "")
     return None
-
-
-def sizes_of(gears: Gears) -> list[dict[str, int]]:
-    """Each size of the gears, by dim name."""
-    return [dict(size) for size in gears.sizes]

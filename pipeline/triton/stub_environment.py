@@ -23,6 +23,7 @@ from ops.errors import ServerError
 from .find_server import Installation
 from .installed import cache_folder, made_once, pip_install
 
+_OWN = f"{sys.version_info[0]}.{sys.version_info[1]}"
 _PROBE = """
 import json, sys, sysconfig
 from pathlib import Path
@@ -98,8 +99,7 @@ def stub_environment(
 
 def _requirements(release: str) -> list[str]:
     """The same ONNX Runtime as here where that can be: its answers are to be the same bytes."""
-    same = release == f"{sys.version_info[0]}.{sys.version_info[1]}"
-    runtime = f"onnxruntime=={importlib.metadata.version('onnxruntime')}" if same else "onnxruntime"
+    runtime = f"onnxruntime=={importlib.metadata.version('onnxruntime')}" if release == _OWN else "onnxruntime"
     return ["numpy>=1.23.5,<2", "opencv-python-headless>=4.10,<4.12", runtime]
 
 
@@ -137,10 +137,9 @@ def _interpreter(releases: list[str]) -> tuple[Path, str]:
 
 
 def _candidates(releases: list[str]) -> Iterator[tuple[str, Path]]:
-    own = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    if own in releases:
-        yield own, Path(sys.base_prefix) / "bin" / f"python{own}"
-    for release in sorted(releases, key=lambda name: name != own):
+    if _OWN in releases:
+        yield _OWN, Path(sys.base_prefix) / "bin" / f"python{_OWN}"
+    for release in sorted(releases, key=lambda name: name != _OWN):
         for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
             python = Path(folder) / f"python{release}"
             if os.access(python, os.X_OK):

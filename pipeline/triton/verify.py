@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +9,11 @@ from typing import Any
 
 from ops import Finding, ServerError
 
-from .golden import machine
+from .golden import golden_files, machine, read_golden
+from .lint import lint
+from .rest import Rest
 from .schema import DEFAULT_TARGET
-from .verify_client import Row, check
-
-GOLDEN = "golden.json"
+from .verify_client import INSTALL, Row, check
 
 
 @dataclass(frozen=True)
@@ -43,35 +41,43 @@ def verify(directory: Path, target: str = DEFAULT_TARGET, say: Callable[[str], N
 
     Errors: ServerError when there is no server or it does not start.
     """
-    from .lint import lint
     from .server import Server  # needs Linux at import
 
+    golden = _golden_requests(directory)  # first what is known without a server
     findings = lint(directory, target)
     if any(finding.severity == "refused" for finding in findings):
         return Verdict(findings, {}, {})
     with Server(directory, target=target, say=say) as server:
         models = {model.name: model.state or model.reason for model in server.rest.index()}
-        return Verdict(findings, models, _answers(server.url, directory, exact_on=machine()))
+        verdict = Verdict(findings, models, _answers(server.url, golden, exact_on=machine()))
+        server.keep_log = not verdict.ok
+        return verdict
 
 
 def verify_url(directory: Path, url: str) -> Verdict:
-    """Send the golden requests of a repository to any running server, within the recorded tolerance."""
-    return Verdict((), {}, _answers(url, directory, exact_on=""))
+    """Send the golden requests of a repository to any running server, within the recorded tolerance.
+
+    url: HOST:PORT of its HTTP interface.
+    Errors: ServerError when no Triton server answers HTTP there.
+    """
+    golden = _golden_requests(directory)
+    Rest(url).version()  # it asks for a moment only; the client waits a minute for each answer
+    return Verdict((), {}, _answers(url, golden, exact_on=""))
 
 
-def golden_files(directory: Path) -> list[Path]:
-    """The golden requests of the ensembles in a repository."""
-    return sorted(directory.glob(f"*/*/{GOLDEN}"))
-
-
-def _answers(url: str, directory: Path, exact_on: str) -> dict[str, list[Row]]:
+def _golden_requests(directory: Path) -> list[dict[str, Any]]:
     files = golden_files(directory)
     if not files:
         raise ServerError(f"{directory} carries no golden requests", fix="export it with `gepipe export`")
-    if importlib.util.find_spec("tritonclient") is None:
-        raise ServerError("verify asks the server with tritonclient, which is not here", fix="install gepipe[triton]")
-    answers = {}
-    for file in files:
-        golden: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        answers[golden["model"]] = check(url, golden, exact=golden["machine"] == exact_on)
-    return answers
+    try:
+        import tritonclient.http  # noqa: F401 - the question is whether it can be
+    except (ImportError, RuntimeError) as error:  # the latter where it was installed without that half
+        raise ServerError("verify asks the server with tritonclient, which is not here", fix=INSTALL) from error
+    return [read_golden(file) for file in files]
+
+
+def _answers(url: str, requests: list[dict[str, Any]], exact_on: str) -> dict[str, list[Row]]:
+    try:
+        return {golden["model"]: check(url, golden, golden["machine"] == exact_on) for golden in requests}
+    except ConnectionError as error:
+        raise ServerError(str(error), fix="give the server's HTTP port; 8000 is the usual one") from error

@@ -1,6 +1,6 @@
 """Hold a server against golden requests. Needs numpy and tritonclient[http], nothing else.
 
-python verify.py HOST:PORT [golden.json]
+python verify.py HOST:HTTP_PORT [golden.json]
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ import base64
 import json
 import os
 import sys
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-WIRE = {"bool": "BOOL", "float16": "FP16", "float32": "FP32", "float64": "FP64", "bytes": "BYTES"}
+INSTALL = 'pip install "tritonclient[grpc,http]"'
 
 
 class Row(NamedTuple):
@@ -25,18 +26,26 @@ class Row(NamedTuple):
     ok: bool
     how: str
 
+    def __str__(self) -> str:
+        return f"request {self.request}, {self.asked}: {self.output}: {self.how}"
+
 
 def check(url: str, golden: dict[str, Any], exact: bool) -> list[Row]:
     """Send every request, once for all outputs and once for each alone.
 
     exact: the bytes must be equal; else numbers may differ by the recorded tolerance.
+    Errors: ConnectionError when nothing answers HTTP there.
     """
     import tritonclient.http as client
 
     rows = []
     with client.InferenceServerClient(url) as server:
+        try:
+            server.is_server_live()
+        except Exception as error:  # the client lets through what its HTTP parser raises
+            raise ConnectionError(f"{url} does not answer by HTTP: {error}") from error
         for number, request in enumerate(golden["requests"]):
-            inputs = [_input(client, name, value) for name, value in request["inputs"].items()]
+            inputs = inputs_of(client, {name: decode(value) for name, value in request["inputs"].items()})
             wanted = {name: decode(value) for name, value in request["outputs"].items()}
             for names in (list(wanted), *([name] for name in wanted if len(wanted) > 1)):
                 outputs = [client.InferRequestedOutput(name) for name in names]
@@ -52,11 +61,15 @@ def check(url: str, golden: dict[str, Any], exact: bool) -> list[Row]:
     return rows
 
 
-def _input(client: Any, name: str, value: dict[str, Any]) -> Any:
-    array = decode(value)
-    tensor = client.InferInput(name, list(array.shape), WIRE.get(value["dtype"], value["dtype"].upper()))
-    tensor.set_data_from_numpy(array)
-    return tensor
+def inputs_of(client: Any, tensors: Mapping[str, Any]) -> list[Any]:
+    """Arrays by name as the inputs of a request. client: tritonclient.http, or .grpc."""
+    from tritonclient.utils import np_to_triton_dtype
+
+    inputs = []
+    for name, array in tensors.items():
+        inputs.append(client.InferInput(name, list(array.shape), np_to_triton_dtype(array.dtype)))
+        inputs[-1].set_data_from_numpy(array)
+    return inputs
 
 
 def compare(got: Any, want: Any, tolerance: float, exact: bool) -> tuple[bool, str]:
@@ -71,7 +84,11 @@ def compare(got: Any, want: Any, tolerance: float, exact: bool) -> tuple[bool, s
         return True, "same bytes"
     if not np.issubdtype(got.dtype, np.floating):
         return False, f"{int((got != want).sum())} of {got.size} numbers differ"
-    gap = float(np.max(np.abs(got.astype(np.float64) - want) / np.maximum(np.abs(want.astype(np.float64)), 1.0)))
+    got, want = (array.astype(np.float64) for array in (got, want))
+    other = ~((got == want) | (np.isnan(got) & np.isnan(want)))  # inf - inf is no difference
+    with np.errstate(invalid="ignore"):
+        gaps = np.abs(got[other] - want[other]) / np.maximum(np.abs(want[other]), 1.0)
+    gap = float(np.max(np.where(np.isnan(gaps), np.inf, gaps), initial=0.0))
     within = gap <= tolerance
     return within and not exact, f"differs by {gap:.1e}" + ("" if within else f", more than {tolerance:.0e}")
 
@@ -97,9 +114,13 @@ def main() -> int:
     )
     with open(path, encoding="utf-8") as file:
         golden = json.load(file)
-    rows = check(sys.argv[1], golden, exact=False)
+    try:
+        rows = check(sys.argv[1], golden, exact=False)
+    except ConnectionError as error:
+        print(f"{error}\nfix: give the server's HTTP port; 8000 is the usual one")
+        return 1
     for row in rows:
-        print(f"{'ok' if row.ok else 'NO'}  request {row.request}, {row.asked}: {row.output}: {row.how}")
+        print(f"{'ok' if row.ok else 'NO'}  {row}")
     return 0 if all(row.ok for row in rows) else 1
 
 

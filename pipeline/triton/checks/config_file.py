@@ -11,7 +11,6 @@ from ..model import Model
 from ..outline import Entry, outline
 from ..problem import Place, Problem
 from ..schema import model_config
-from .folder import check_text
 
 
 def read_config(folder: Folder, target: str) -> Model:
@@ -29,8 +28,15 @@ def read_config(folder: Folder, target: str) -> Model:
             other for other in _misspelt(tree, target) if (other.line, other.reason) != (error.line, error.reason)
         ]
         return Model(folder, None, tree, [_refused(folder, tree, one, target) for one in (error, *others)])
-    model.problems += check_text(model, text)
+    if "\ufffd" in text:
+        model.problems.append(_not_utf8(folder, text))
     return model
+
+
+def _not_utf8(folder: Folder, text: str) -> Problem:
+    line = text[: text.index("\ufffd")].count("\n") + 1
+    message = "config.pbtxt is not UTF-8: the server takes the bytes as they are, and hands them to the model"
+    return Problem("L22", Place(folder.config_path, line), message, "save the file as UTF-8")
 
 
 def _refused(folder: Folder, tree: Entry, error: ConfigError, target: str) -> Problem:

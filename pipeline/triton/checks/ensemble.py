@@ -8,9 +8,10 @@ from typing import Any
 
 from ops.near import near
 
-from ..model import Model, tensor_of
+from ..model import Model
 from ..outline import Entry
 from ..problem import Place, Problem
+from ..tensor import tensor_of
 
 STEP = ("ensemble_scheduling", 0, "step")
 
@@ -55,7 +56,7 @@ def _step(model: Model, index: int, step: Any) -> Iterator[Problem]:
         keys = Counter(pair.string("key") for pair in entry.all(field))
         for key, count in keys.items():
             if count > 1:
-                pairs = [pair for pair in entry.all(field) if pair.string("key") == key]
+                pairs = _pairs(model, index, field, key)
                 lost = ", ".join(f"'{pair.string('value')}'" for pair in pairs[:-1])
                 message = f"step {index} maps '{key}' {count} times: the last one counts, {lost} is lost"
                 fix = f"map '{key}' once, and let every reader read that tensor"
@@ -97,14 +98,14 @@ class _Wiring:
         seen: set[str] = set()
         for index, step in enumerate(self.steps):
             for key, name in sorted(
-                step.output_map.items(), key=lambda pair: self._pair(index, "output_map", pair[0]).line
+                step.output_map.items(), key=lambda pair: map_place(self.model, index, "output_map", pair[0])
             ):
                 if name in seen:
                     message = (
                         f"ensemble tensor '{name}' can appear in an output map only once for ensemble "
                         f"'{self.model.name}' step {index}"
                     )
-                    place = self.place(index, "output_map", key)
+                    place = map_place(self.model, index, "output_map", key)
                     yield Problem("E11", place, message, "give the second one a name of its own")
                 seen.add(name)
 
@@ -121,7 +122,7 @@ class _Wiring:
                     "ever, never answers, and the server crashes at its stop"
                 )
                 key = next(k for k, v in self.steps[self.writer[name]].output_map.items() if v == name)
-                place = self.place(self.writer[name], "output_map", key)
+                place = map_place(self.model, self.writer[name], "output_map", key)
                 yield Problem("L19", place, message, "give what the step writes a name of its own", "fails")
 
     def _ready(self) -> set[str]:
@@ -180,7 +181,7 @@ class _Wiring:
                 fix = f"leave that {field} out, read it in a step, or list it in output"
             else:
                 fix = self._why(tensor, ready)
-            yield Problem("E15", self.place(index, field, key), message, fix)
+            yield Problem("E15", map_place(self.model, index, field, key), message, fix)
 
     def _exposed(self) -> Iterator[Problem]:
         declared = {item.name: tensor_of(item) for item in self.model.config.input}
@@ -201,11 +202,12 @@ class _Wiring:
                     message = f"'{name}' is handed through as {source}, and is declared as {found}"
                     yield Problem("L04", place, message, "write the input's type and dims", "fails")
 
-    def place(self, step: int, field: str, key: str) -> Place:
-        """Where a step maps a key."""
-        return Place(self.model.folder.config_path, self._pair(step, field, key).line)
 
-    def _pair(self, step: int, field: str, key: str) -> Entry:
-        entry = self.model.outline.find(*STEP, step)
-        found = [pair for pair in entry.all(field) if pair.string("key") == key]
-        return found[-1] if found else entry
+def map_place(model: Model, step: int, field: str, key: str) -> Place:
+    """Where a step maps a key; the last place counts."""
+    pairs = _pairs(model, step, field, key) or [model.outline.find(*STEP, step)]
+    return Place(model.folder.config_path, pairs[-1].line)
+
+
+def _pairs(model: Model, step: int, field: str, key: str) -> list[Entry]:
+    return [pair for pair in model.outline.find(*STEP, step).all(field) if pair.string("key") == key]

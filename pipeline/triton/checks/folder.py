@@ -1,15 +1,15 @@
-"""What lies in a model's folder: M20-M22, L12, L13, L17, L20, L22."""
+"""What lies in a model's folder: M20-M22, L12, L13, L17, L20."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 
-from ..folder import Folder, link_out, version_of
+from ..config import CONFIG
+from ..folder import INT64, NOT_VERSIONS, Folder, link_out, version_of
 from ..model import Model
 from ..problem import Place, Problem
 
-_INT64 = range(-(2**63), 2**63)
 _GIT = "git and object stores drop an empty folder, so put a file into it"
 
 
@@ -20,7 +20,7 @@ def check_folder(model: Model) -> Iterator[Problem]:
         yield hidden(folder, "fails")
     list(folder.files)  # walks, which finds the links
     for path in folder.links_out:
-        if os.path.basename(path) != "config.pbtxt":
+        if os.path.basename(path) != CONFIG:
             yield link_out(path)
     for name in folder.folders:
         yield from _version_name(model, name)
@@ -42,7 +42,7 @@ def hidden(folder: Folder, severity: str) -> Problem:
 
 def _version_name(model: Model, name: str) -> Iterator[Problem]:
     place, number = Place(os.path.join(model.folder.path, name)), version_of(name)
-    if number is not None and number not in _INT64:
+    if number is not None and number not in INT64:
         message = f"version '{name}' does not fit int64: polling it ends the whole server"
         yield Problem("M21", place, message, "remove the folder, or name it 1")
     elif number is not None and name != str(number):
@@ -54,7 +54,7 @@ def _version_name(model: Model, name: str) -> Iterator[Problem]:
     elif number is None and name.isdecimal():
         message = f"'{name}' is ignored: a version does not begin with 0"
         yield Problem("L13", place, message, f"name it {int(name) if len(name) < 4000 else 1}")
-    elif name in ("warmup", "initial_state") and any(
+    elif name in NOT_VERSIONS and any(
         file.startswith(f"{name}{os.sep}") and file.endswith((".onnx", "model.py")) for file in model.folder.files
     ):
         yield Problem("M22", place, f"'{name}' is never a version", "put the model into 1/", "advice")
@@ -78,11 +78,3 @@ def _python_file(model: Model) -> Iterator[Problem]:
             message = f"{name}/{model.file_name} is not there: loading does not return"
             fix = f"put {model.file_name} into {name}/"
             yield Problem("L17", Place(os.path.join(model.folder.path, name)), message, fix, "refused")
-
-
-def check_text(model: Model, text: str) -> Iterator[Problem]:
-    """L22: text that other programs can read, too."""
-    if "\ufffd" in text:
-        line = text[: text.index("\ufffd")].count("\n") + 1
-        message = "config.pbtxt is not UTF-8: the server takes the bytes as they are, and hands them to the model"
-        yield Problem("L22", Place(model.folder.config_path, line), message, "save the file as UTF-8")

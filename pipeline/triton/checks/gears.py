@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from ge_engine.npu_ge.gears import FEWEST, GEAR_KEYS, MOST, InputShape, read_dynamic_dims, read_input_shape
 
 from ..problem import Problem
 from .npu_options import Options
-
-_NAMES = ("ge.inputShape", "ge.dynamicDims", "ge.dynamicNodeType")
-_DIM = re.compile(r"-1|\d+")
-_MIN, _MAX = 2, 100
-
-
-@dataclass(frozen=True)
-class _Shape:
-    """One input of ge.inputShape."""
-
-    name: str
-    dims: tuple[int, ...]
 
 
 def check_gears(options: Options) -> Iterator[Problem]:
@@ -40,8 +28,18 @@ def check_gears(options: Options) -> Iterator[Problem]:
         yield from _coverage(options, shapes, gears)
 
 
+def covers_all(options: Options) -> bool:
+    """Whether no request can be outside the gears: only the batch varies, and each one that can arrive has a gear."""
+    model, (shapes, _) = options.model, _shapes(options)
+    batch_only = shapes and all(shape.dims[:1] == (-1,) and -1 not in shape.dims[1:] for shape in shapes)
+    fixed = all(-1 not in tensor.dims for tensor in model.inputs)
+    if not (batch_only and fixed and model.max_batch_size > 0):
+        return False
+    return not any(problem.rule in ("V16", "V17") for problem in check_gears(options))
+
+
 def _levels(options: Options) -> Iterator[Problem]:
-    for name in _NAMES:
+    for name in GEAR_KEYS:
         keys = options.keys_of(name)
         if not keys:
             yield _problem(options, name, f"gears without {name}", f'write key: "graph.{name}"')
@@ -54,34 +52,30 @@ def _levels(options: Options) -> Iterator[Problem]:
         yield _problem(options, "ge.dynamicNodeType", message, 'write string_value: "1"')
 
 
-def _shapes(options: Options) -> tuple[list[_Shape] | None, list[Problem]]:
+def _shapes(options: Options) -> tuple[list[InputShape] | None, list[Problem]]:
     text = options.option("ge.inputShape")
     if text is None:
         return None, []
-    shapes = []
-    for part in text.split(";"):
-        name, colon, dims = part.rpartition(":")
-        values = dims.split(",") if dims else []
-        if not colon or not name or not all(_DIM.fullmatch(value) for value in values):
-            message = f"ge.inputShape: '{part}' is not name:dim,dim with digits or -1, and no blanks"
-            return None, [_problem(options, "ge.inputShape", message, "write it as image:-1,3,224,224")]
-        shapes.append(_Shape(name, tuple(map(int, values))))
-    return shapes, []
+    try:
+        return read_input_shape(text), []
+    except ValueError as error:
+        message = f"ge.inputShape: '{error}' is not name:dim,dim with digits or -1, and no blanks"
+        return None, [_problem(options, "ge.inputShape", message, "write it as image:-1,3,224,224")]
 
 
 def _gears(options: Options) -> tuple[list[tuple[int, ...]] | None, list[Problem]]:
     text = options.option("ge.dynamicDims")
     if text is None:
         return None, []
-    parts = text.split(";")
-    if not all(re.fullmatch(r"\d+(,\d+)*", part) for part in parts):
+    try:
+        gears = read_dynamic_dims(text)
+    except ValueError:
         message = f"ge.dynamicDims '{text}': gears are digits and commas, with ; between them, and no blanks"
         return None, [_problem(options, "ge.dynamicDims", message, 'write it as "1;2;3;4", without a ; at the end')]
-    gears = [tuple(map(int, part.split(","))) for part in parts]
     found = []
-    if not _MIN <= len(gears) <= _MAX:
-        message = f"{len(gears)} gears: GE takes {_MIN} to {_MAX}"
-        fix = "one size is static_model, without gears" if len(gears) < _MIN else "use fewer sizes"
+    if not FEWEST <= len(gears) <= MOST:
+        message = f"{len(gears)} gears: GE takes {FEWEST} to {MOST}"
+        fix = "one size is static_model, without gears" if len(gears) < FEWEST else "use fewer sizes"
         found.append(_problem(options, "ge.dynamicDims", message, fix))
     if len({len(gear) for gear in gears}) > 1:
         message = f"gears of different lengths: {text}"
@@ -104,7 +98,7 @@ def _static_by_accident(options: Options) -> Iterator[Problem]:
         yield Problem("V31", model.at("input"), message, fix)
 
 
-def _inputs(options: Options, shapes: Sequence[_Shape]) -> Iterator[Problem]:
+def _inputs(options: Options, shapes: Sequence[InputShape]) -> Iterator[Problem]:
     """GE sorts the inputs by name and takes the entries by position."""
     model = options.model
     names = [shape.name for shape in shapes]
@@ -139,7 +133,7 @@ def _inputs(options: Options, shapes: Sequence[_Shape]) -> Iterator[Problem]:
             yield _problem(options, "ge.inputShape", message, fix)
 
 
-def _counts(options: Options, shapes: Sequence[_Shape], gears: Sequence[tuple[int, ...]]) -> Iterator[Problem]:
+def _counts(options: Options, shapes: Sequence[InputShape], gears: Sequence[tuple[int, ...]]) -> Iterator[Problem]:
     variable = sum(shape.dims.count(-1) for shape in shapes)
     wrong = next((gear for gear in gears if len(gear) != variable), None)
     if wrong is not None:
@@ -147,7 +141,7 @@ def _counts(options: Options, shapes: Sequence[_Shape], gears: Sequence[tuple[in
         yield _problem(options, "ge.dynamicDims", message, "give each gear a value for each -1, from left to right")
 
 
-def _coverage(options: Options, shapes: Sequence[_Shape], gears: Sequence[tuple[int, ...]]) -> Iterator[Problem]:
+def _coverage(options: Options, shapes: Sequence[InputShape], gears: Sequence[tuple[int, ...]]) -> Iterator[Problem]:
     """V17: there is no padding, so each batch that a client may send needs a gear."""
     model = options.model
     limit = model.max_batch_size
@@ -161,7 +155,7 @@ def _coverage(options: Options, shapes: Sequence[_Shape], gears: Sequence[tuple[
     if len(columns) != len(shapes) or any(len(gear) != column for gear in gears):
         return  # V16 says what is wrong
     sizes = {gear[columns[0]] for gear in gears if len({gear[index] for index in columns}) == 1}
-    missing = [size for size in range(1, min(limit, _MAX + 1) + 1) if size not in sizes]
+    missing = [size for size in range(1, min(limit, MOST + 1) + 1) if size not in sizes]
     if missing:
         message = f"max_batch_size is {limit}, and there is no gear for batch {_ranges(missing, limit)}"
         fix = f"write a gear for each batch up to {limit}, or max_batch_size: {_covered(sizes)}"
@@ -190,7 +184,7 @@ def _ranges(numbers: Sequence[int], limit: int) -> str:
             runs[-1][1] = number
         else:
             runs.append([number, number])
-    if runs[-1][1] == _MAX + 1:
+    if runs[-1][1] == MOST + 1:
         runs[-1][1] = limit
     return ", ".join(f"{first}..{last}" if last > first else str(first) for first, last in runs)
 

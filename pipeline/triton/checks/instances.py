@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..model import Model, type_name
+from ..model import Model
 from ..problem import Problem
+from ..schema import enum_name
 
 _SHELL = set(";|&$`<>()[]{}\\\"'*?~#!")
 
@@ -14,7 +15,7 @@ def check_instances(model: Model) -> Iterator[Problem]:
     """The instances of one model, and what its backend does not take."""
     resources: dict[str, set[bool]] = {}
     for index, group in enumerate(model.config.instance_group):
-        kind = type_name(group, group.kind, "kind")
+        kind = enum_name(group, "kind")
         name = group.name or f"{model.name}_{index}"
         place = model.at("instance_group", index)
         if kind == "KIND_GPU" and not group.gpus:
@@ -60,7 +61,7 @@ def _unsupported(model: Model) -> Iterator[Problem]:
                     "optional input"
                 )
                 yield Problem("M34", model.at(kind, index, "optional"), message, "leave optional out")
-            if model.backend == "python" and type_name(item, item.data_type) == "TYPE_BF16":
+            if model.backend == "python" and enum_name(item, "data_type") == "TYPE_BF16":
                 message = f"'{item.name}' is TYPE_BF16: as_numpy raises, because numpy has no such type"
                 yield Problem(
                     "L18", model.at(kind, index), message, "write TYPE_FP32, or use DLPack in model.py", "fails"

@@ -8,10 +8,10 @@ from typing import Any
 
 from ops.near import near
 
-from ..model import Model, tensor_of
+from ..model import Model
 from ..problem import Place, Problem
-from ..tensor import Tensor
-from .ensemble import STEP
+from ..tensor import Tensor, tensor_of
+from .ensemble import STEP, map_place
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class _Mapping:
         tensors = {tensor.name: tensor for tensor in getattr(found, f"{kind}s")}
         mapped = getattr(step, f"{kind}_map")
         for key, name in sorted(mapped.items()):
-            place = self._place(index, f"{kind}_map", key)
+            place = map_place(self.model, index, f"{kind}_map", key)
             if key in tensors:
                 yield from self._compare(name, tensors[key], found, place, kind)
             elif not found.open:
@@ -186,11 +186,6 @@ class _Mapping:
         if found is None or found.config is None:
             return 0
         return int(found.config.dynamic_batching.default_queue_policy.max_queue_size)
-
-    def _place(self, index: int, field: str, key: str) -> Place:
-        entry = self.model.outline.find(*STEP, index)
-        pairs = [pair for pair in entry.all(field) if pair.string("key") == key]
-        return Place(self.model.folder.config_path, (pairs[-1] if pairs else entry).line)
 
 
 def check_mapping(model: Model, models: Mapping[str, Model]) -> Iterator[Problem]:

@@ -6,14 +6,18 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
+from ge_engine.npu_ge.checks import MANY_STREAMS, MOST_STREAMS
+from ge_engine.npu_ge.gears import GEAR_KEYS
+from ge_engine.npu_ge.options import CORES, LEVELS, PRECISION, stoi
 from ops.near import nearest
 
+from ...deployment import PRECISIONS
 from ..model import Model
 from ..problem import Place, Problem
-from .gears import check_gears
+from .gears import check_gears, covers_all
 from .npu_files import check_files
 from .npu_io import check_io
-from .npu_options import SCOPES, Options, integer
+from .npu_options import Options
 
 _KEYS = (
     "device_ids",
@@ -24,19 +28,13 @@ _KEYS = (
     "dump_data",
     "profiling",
 )
-_PRECISION = ("ge.exec.precision_mode_v2", "ge.exec.precision_mode")
 _MODES = {
-    "ge.exec.precision_mode_v2": (
-        "fp16", "origin", "cube_fp16in_fp32out", "mixed_float16", "mixed_bfloat16", "mixed_hif8", "cube_hif8",
-    ),
+    "ge.exec.precision_mode_v2": PRECISIONS,
     "ge.exec.precision_mode": (
         "force_fp16", "force_fp32", "cube_fp16in_fp32out", "allow_fp32_to_fp16", "must_keep_origin_dtype",
         "allow_mix_precision", "allow_mix_precision_fp16", "allow_mix_precision_bf16", "allow_fp32_to_bf16",
     ),
 }  # fmt: skip
-_CORES = re.compile(r"[1-9]\d*\|([1-9]\d*)?")
-_PER_CARD = 8  # streams that the backend's guide recommends at most
-_PER_MODEL = 1000  # graph ids of one model
 
 
 def check_npu_ge(model: Model) -> Iterator[Problem]:
@@ -64,14 +62,14 @@ def _keys(options: Options) -> Iterator[Problem]:
             message = f"'{key}' is stored and never read"
             yield Problem("V03", place, message, f'write key: "session.{name}"')
         elif key.startswith("ge."):
-            level = "graph" if key in ("ge.inputShape", "ge.dynamicDims", "ge.dynamicNodeType") else "session"
+            level = "graph" if key in GEAR_KEYS else "session"
             message = f"'{key}' is dropped without a word: in parameters an option begins with session. or graph."
             yield Problem("V02", place, message, f'write key: "{level}.{key}"')
-        elif scope not in SCOPES and any(f"{word}." in key for word in SCOPES):
+        elif scope not in LEVELS and any(f"{word}." in key for word in LEVELS):
             yield Problem(
                 "V02", place, f"'{key}' does not begin with session. or graph.: its front is cut off", "mend the key"
             )
-        elif scope not in SCOPES and key not in _KEYS:
+        elif scope not in LEVELS and key not in _KEYS:
             meant = nearest(key, _KEYS)
             if meant:
                 yield Problem("V02", place, f"the backend does not know '{key}'", f'write key: "{meant}"')
@@ -81,15 +79,15 @@ def _numbers(options: Options) -> Iterator[Problem]:
     """Texts that std::stoi does not take end the load."""
     for key in ("device_exec_blocks", "instance_exec_blocks", "static_model"):
         value = options.values.get(key)
-        if value is not None and integer(value) is None:
+        if value is not None and stoi(value) is None:
             rule = {"static_model": "V04", "instance_exec_blocks": "V06"}.get(key, "V07")
             message = f'{key} "{value}" is not a number: Failed to create model state: stoi'
             yield Problem(rule, options.place(key), message, f'write string_value: "1", or leave {key} out', "refused")
     for item in options.values.get("device_ids", "0").split(","):
-        if integer(item) is None:
+        if stoi(item) is None:
             message = f"device_ids: '{item}' is not a number: Failed to create model state: stoi"
             yield Problem("V07", options.place("device_ids"), message, 'write numbers and commas, as "0,1"', "refused")
-    if (integer(options.values.get("instance_exec_blocks", "1")) or 1) != 1:
+    if (stoi(options.values.get("instance_exec_blocks", "1")) or 1) != 1:
         message = f"instance_exec_blocks is {options.values['instance_exec_blocks']}: every instance reads row 0 then"
         yield Problem("V06", options.place("instance_exec_blocks"), message, "leave it out")
 
@@ -97,17 +95,19 @@ def _numbers(options: Options) -> Iterator[Problem]:
 def _streams(options: Options) -> Iterator[Problem]:
     place = options.place("device_exec_blocks")
     total = options.streams * options.devices
-    if total > _PER_MODEL:
-        message = f"{options.streams} streams on each of {options.devices} cards: above {_PER_MODEL} their ids collide"
-        yield Problem("V07", place, message, f"write device_exec_blocks up to {_PER_CARD}")
-    elif options.streams > _PER_CARD:
-        message = f"{options.streams} streams a card: above {_PER_CARD} they only take memory"
-        yield Problem("V07", place, message, f"write device_exec_blocks up to {_PER_CARD}", "advice")
+    if total > MOST_STREAMS:
+        message = (
+            f"{options.streams} streams on each of {options.devices} cards: above {MOST_STREAMS} their ids collide"
+        )
+        yield Problem("V07", place, message, f"write device_exec_blocks up to {MANY_STREAMS}")
+    elif options.streams > MANY_STREAMS:
+        message = f"{options.streams} streams a card: above {MANY_STREAMS} they only take memory"
+        yield Problem("V07", place, message, f"write device_exec_blocks up to {MANY_STREAMS}", "advice")
     if options.instances < total and "device_exec_blocks" in options.values:
         message = f"{options.instances} instances feed {total} streams: the others idle"
         fix = f"write instance_group [ {{ count: {total} kind: KIND_CPU }} ]"
         yield Problem("V08", place, message, fix, "advice")
-    if total == 1 and options.geared:
+    if total == 1 and options.geared and not covers_all(options):
         message = "one stream: a request outside the gears takes it away, and the model hangs from then on"
         fix = 'write device_exec_blocks "2" and two instances, and keep other sizes out'
         yield Problem("V08", options.place_of("ge.dynamicDims"), message, fix, "advice")
@@ -115,7 +115,7 @@ def _streams(options: Options) -> Iterator[Problem]:
 
 def _static(options: Options) -> Iterator[Problem]:
     value, model = options.values.get("static_model"), options.model
-    if value is None or integer(value) is None:
+    if value is None or stoi(value) is None:
         return
     place = options.place("static_model")
     if not options.static:
@@ -151,7 +151,7 @@ def _batching(options: Options) -> Iterator[Problem]:
 
 
 def _precision(options: Options) -> Iterator[Problem]:
-    given = [name for name in _PRECISION if options.keys_of(name)]
+    given = [name for name in PRECISION if options.keys_of(name)]
     if not given:
         message = "precision is not written: GE computes in fp16"
         fix = 'write parameters { key: "session.ge.exec.precision_mode_v2" value { string_value: "origin" } }'
@@ -172,7 +172,7 @@ def _cores(options: Options) -> Iterator[Problem]:
     if "graph.ge.aicoreNum" in options.values:
         message = "aicoreNum at graph level is not read"
         yield Problem("V22", options.place("graph.ge.aicoreNum"), message, 'write key: "session.ge.aicoreNum"')
-    if value is None or _CORES.fullmatch(value):
+    if value is None or CORES.fullmatch(value):
         return
     place = options.place("session.ge.aicoreNum")
     if re.fullmatch(r"[1-9]\d*", value):

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from ge_engine.npu_ge.checks import LARGEST
 from ge_engine.npu_ge.expression import FIX, Expression, clash
+from ge_engine.npu_ge.ports import READ_FROM_ONNX, TRITON, UNKNOWN
 from ops import SpecError
 
 from ..model import Model
 from ..onnx_facts import OnnxTensor
 from ..problem import Place, Problem
-from ..tensor import ITEM_BYTES, Tensor
+from ..tensor import ITEM_BYTES, Tensor, triton_type
 
-_LISTED_ONLY = ("TYPE_FP16", "TYPE_BOOL", "TYPE_UINT32", "TYPE_UINT64")
-_NEVER = ("TYPE_FP64", "TYPE_BF16", "TYPE_STRING")
-_LIMIT = 2**31
+_LISTED_ONLY = {TRITON[dtype] for dtype in TRITON.keys() - READ_FROM_ONNX}
+_NEVER = {triton_type(dtype) for dtype in UNKNOWN}
 
 
 def check_io(model: Model) -> Iterator[Problem]:
@@ -89,7 +90,7 @@ def _sizes(model: Model, kind: str) -> Iterator[Problem]:
     for index, tensor in enumerate(getattr(model, f"{kind}s")):
         fixed = math.prod(dim for dim in tensor.dims if dim > 0)
         nbytes = fixed * max(1, model.max_batch_size) * ITEM_BYTES.get(tensor.data_type, 1)
-        if nbytes >= _LIMIT:
+        if nbytes >= LARGEST:
             message = f"{kind} '{tensor.name}' is {nbytes / 2**30:.1f} GiB at batch {max(1, model.max_batch_size)}"
             fix = "make max_batch_size or the dims smaller"
             yield Problem("V21", model.at(kind, index), f"{message}: from 2 GiB on the server aborts", fix)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from ge_engine.npu_ge.gears import GEAR_KEYS
+from ge_engine.npu_ge.options import stoi
+
+from ..config import instances_of
 from ..model import Model
 from ..problem import Place
-
-SCOPES = ("session", "graph", "global")
-_INTEGER = re.compile(r"\s*[+-]?\d+")  # std::stoi reads this much and drops the rest
 
 
 @dataclass
@@ -45,12 +45,12 @@ class Options:
     @property
     def static(self) -> bool:
         """Whether the model is compiled as one static graph: written, or all dims are fixed and there is no batch."""
-        return integer(self.values.get("static_model", "0")) == 1
+        return stoi(self.values.get("static_model", "0")) == 1
 
     @property
     def geared(self) -> bool:
         """Whether any of the three options of gears is set."""
-        return any(self.keys_of(name) for name in ("ge.inputShape", "ge.dynamicDims", "ge.dynamicNodeType"))
+        return any(map(self.keys_of, GEAR_KEYS))
 
     @cached_property
     def devices(self) -> int:
@@ -59,23 +59,10 @@ class Options:
 
     @cached_property
     def instances(self) -> int:
-        """The instances of all groups; the server makes at least one of each."""
-        groups = self.model.config.instance_group
-        return sum(max(1, group.count) for group in groups) or 1
+        return instances_of(self.model.config)
 
     @cached_property
     def streams(self) -> int:
         """Streams of a card."""
-        blocks = integer(self.values.get("device_exec_blocks", "-1"))
+        blocks = stoi(self.values.get("device_exec_blocks", "-1"))
         return blocks if blocks and blocks > 0 else -(-self.instances // self.devices)
-
-
-def integer(text: str) -> int | None:
-    """A number as std::stoi reads it; None where it throws.
-
-    >>> integer("8"), integer("8 streams"), integer("true")
-    (8, 8, None)
-    """
-    match = _INTEGER.match(text)
-    number = int(match[0]) if match and len(match[0]) < 20 else None
-    return number if number is not None and -(2**31) <= number < 2**31 else None

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from ..model import Model, type_name
+from ..model import Model
 from ..problem import Place, Problem
+from ..schema import enum_name
 
 _DELAY = 1  # TimeoutAction
 _BOOLEAN = ("int32_false_true", "fp32_false_true", "bool_false_true")
@@ -91,7 +92,7 @@ def _ordering(model: Model) -> Iterator[Problem]:
 def _sequences(model: Model) -> Iterator[Problem]:
     batching, name = model.config.sequence_batching, model.name
     controls = [(i, item, control) for i, item in enumerate(batching.control_input) for control in item.control]
-    kinds = Counter(type_name(control, control.kind, "kind") for _, _, control in controls)
+    kinds = Counter(enum_name(control, "kind") for _, _, control in controls)
     for kind in _ONCE:
         if kinds[kind] > 1:
             message = f"sequence batching specifies multiple {kind} tensors for {name}"
@@ -111,14 +112,14 @@ def _sequences(model: Model) -> Iterator[Problem]:
 
 
 def _control(control: Any, name: str, place: Place) -> Iterator[Problem]:
-    kind = type_name(control, control.kind, "kind")
+    kind = enum_name(control, "kind")
     given = [field for field in _BOOLEAN if len(getattr(control, field))]
     all_three = "'int32_false_true', 'fp32_false_true' or 'bool_false_true'"
     if kind == "CONTROL_SEQUENCE_CORRID":
         if given:
             message = f"sequence batching must not specify either {all_three} for {kind} for {name}"
             yield Problem("M10", place, message, f"leave {given[0]} out")
-        data_type = type_name(control, control.data_type)
+        data_type = enum_name(control, "data_type")
         if data_type not in _CORRELATION:
             message = (
                 f"unexpected data type for control {kind} for {name}. Allowed data types are TYPE_UINT64, TYPE_INT64, "

@@ -9,8 +9,9 @@ from typing import Any
 
 from ops.near import near
 
-from ..model import Model, type_name
+from ..model import Model
 from ..problem import Place, Problem
+from ..schema import enum_name
 
 
 def check_tensors(model: Model) -> Iterator[Problem]:
@@ -150,8 +151,8 @@ def _batch_inputs(model: Model) -> Iterator[Problem]:
     outputs = [item.name for item in model.config.output]
     for field, word in (("batch_input", "input"), ("batch_output", "output")):
         for index, item in enumerate(getattr(model.config, field)):
-            place, kind = model.at(field, index), type_name(item, item.kind, "kind")
-            if word == "input" and type_name(item, item.data_type) not in ("TYPE_INT32", "TYPE_FP32"):
+            place, kind = model.at(field, index), enum_name(item, "kind")
+            if word == "input" and enum_name(item, "data_type") not in ("TYPE_INT32", "TYPE_FP32"):
                 message = f"batch input data type must be TYPE_INT32 or TYPE_FP32 for {model.name}"
                 yield Problem("M30", place, message, "write data_type: TYPE_INT32")
             if len(item.source_input) != 1:

@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from ..model import Model, type_name
+from ..model import Model
 from ..problem import Place, Problem
+from ..schema import enum_name
 from ..tensor import ITEM_BYTES, Tensor
 
 
@@ -63,7 +64,7 @@ def _data(model: Model, name: str, item: Any, place: Place) -> Iterator[Problem]
         message = f"failed to open text file for read {path}: No such file or directory"
         yield Problem("M32", place, message, "put the file into the model's warmup/")
         return
-    size = ITEM_BYTES.get(type_name(item, item.data_type), 0) * math.prod(item.dims)
+    size = ITEM_BYTES.get(enum_name(item, "data_type"), 0) * math.prod(item.dims)
     found = os.path.getsize(path)
     if size > found:
         message = (
@@ -74,7 +75,7 @@ def _data(model: Model, name: str, item: Any, place: Place) -> Iterator[Problem]
 
 def _against(model: Model, tensor: Tensor, item: Any, place: Place) -> Iterator[Problem]:
     """A sample is a request, and is compared like one."""
-    data_type = type_name(item, item.data_type)
+    data_type = enum_name(item, "data_type")
     if data_type != tensor.data_type != "TYPE_INVALID":
         message = (
             f"inference input '{tensor.name}' data-type is '{data_type.removeprefix('TYPE_')}', but model "

@@ -61,7 +61,8 @@ NPU_GE = (
     Rule(
         "V08",
         "there are as many instances as streams, and two streams with gears",
-        "A stream works only where an instance feeds it; a request outside the gears takes its stream away for ever.",
+        "A stream works only where an instance feeds it; a request outside the gears takes its stream away for ever. "
+        "One is enough where no request can be outside: only the batch varies, and each up to the limit is a gear.",
         "instance_group [ { count: 1 } ] with device_exec_blocks 4",
         "instance_group [ { count: 4 kind: KIND_CPU } ] with device_exec_blocks 4",
     ),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ge_engine.npu_ge.checks import check
-from ge_engine.npu_ge.grades import Grades
+from ge_engine.npu_ge.gears import Gears
 from ge_engine.npu_ge.known import Known
 from ge_engine.npu_ge.options import Options
 from ge_engine.npu_ge.ports import Port, Ports
@@ -42,8 +42,8 @@ def found(
         "output": entries(*(port._replace(dims=port.dims[cut:]) for port in outputs)),
         "dynamic_batching": {"preferred_batch_size": list(preferred)},
     }
-    grades = Grades(tuple(((size, 4),) for size in gears)) if gears else None
-    return check(Known.of(config, own, Options(levels=levels, **options), grades, auto_complete))
+    shapes = Gears(tuple(((size, 4),) for size in gears)) if gears else None
+    return check(Known.of(config, own, Options(levels=levels, **options), shapes, auto_complete))
 
 
 def rules(**case: Any) -> dict[str, str]:
@@ -53,6 +53,12 @@ def rules(**case: Any) -> dict[str, str]:
 def test_a_sound_model_has_no_findings() -> None:
     assert rules() == {}
     assert rules(batch=4, preferred=(4,), gears=(1, 2, 3, 4), device_exec_blocks=2, instances=2) == {}
+
+
+def test_one_stream_is_enough_where_no_request_can_be_outside_the_gears() -> None:
+    assert rules(batch=4, preferred=(4,), gears=(1, 2, 3, 4)) == {}
+    assert rules(batch=4, gears=(1, 2, 4)) == {"V08": "advice", "V17": "advice"}
+    assert "V08" in rules(batch=4, gears=(1, 2, 3, 4), inputs=(X._replace(dims=(-1, -1)),))
 
 
 def other(port: Port, **changes: Any) -> Port:

@@ -61,6 +61,12 @@ def test_a_text_where_a_number_must_stand_is_refused(key: str, rule: str) -> Non
     assert finding.message == f"{key} is 'true': Failed to create model state: stoi"
 
 
+def test_a_number_beyond_an_int_is_refused_as_stoi_refuses_it() -> None:
+    (finding,) = options(device_exec_blocks=str(2**31)).findings
+    assert finding.message == "device_exec_blocks is '2147483648': Failed to create model state: stoi"
+    assert options(device_exec_blocks=str(2**31 - 1)).streams == 2**31 - 1
+
+
 def test_what_follows_a_number_is_not_looked_at() -> None:
     assert options(device_exec_blocks=" 2 streams").streams == 2
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ge_engine.npu_ge.grades import Grades
+from ge_engine.npu_ge.gears import Gears
 from ge_engine.npu_ge.mode import mode_of
 from ge_engine.npu_ge.ports import Port, Ports
 from ge_engine.npu_ge.sizes import Sizes
@@ -16,12 +16,12 @@ def port(name: str, *dims: int | str) -> Port:
     return Port(name, "float32", whole, tuple(dim if isinstance(dim, str) else "" for dim in dims))
 
 
-def sizes(inputs: Sequence[Port], *outputs: Port, max_batch_size: int = 0, grades: Grades | None = None) -> Sizes:
+def sizes(inputs: Sequence[Port], *outputs: Port, max_batch_size: int = 0, gears: Gears | None = None) -> Sizes:
     model = Ports(tuple(inputs), outputs)
     config = model
     if max_batch_size:
         config = Ports(*(tuple(one._replace(dims=one.dims[1:]) for one in side) for side in model))
-    return Sizes.of(mode_of(max_batch_size, config, model), config.outputs, model, grades)
+    return Sizes.of(mode_of(max_batch_size, config, model), config.outputs, model, gears)
 
 
 def test_a_batch_is_as_long_as_the_input() -> None:
@@ -72,9 +72,9 @@ def test_a_dim_that_npu_ge_cannot_compute_is_refused(output: Port, message: str)
 
 def test_a_divisor_that_no_gear_makes_zero_is_taken() -> None:
     x, y = port("x", 1, "length"), port("y", 1, "16/(length-2)")
-    assert sizes([x], y, grades=Grades((((1, 3),), ((1, 4),)))).shapes([(1, 4)]) == [(1, 8)]
+    assert sizes([x], y, gears=Gears((((1, 3),), ((1, 4),)))).shapes([(1, 4)]) == [(1, 8)]
     with pytest.raises(SpecError, match="divides by what may be 0"):
-        sizes([x], y, grades=Grades((((1, 2),), ((1, 4),))))
+        sizes([x], y, gears=Gears((((1, 2),), ((1, 4),))))
 
 
 def test_a_size_below_zero_is_an_error_of_the_request() -> None:

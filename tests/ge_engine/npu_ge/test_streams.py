@@ -93,4 +93,3 @@ def test_a_stream_is_given_back_after_a_failure(file: Path) -> None:
     for _ in range(2):
         with pytest.raises(ValueError, match="the run failed"), streams.one():
             raise ValueError("the run failed")
-    streams.close()

@@ -8,10 +8,11 @@ import pytest
 import tiny
 
 from ops import WrongUse
-from pipeline.triton.bench_inputs import Port, from_golden, from_words, made_up, ports, requests, samples
+from pipeline.triton.bench_inputs import from_golden, from_words, inputs_of, made_up, requests, samples
+from pipeline.triton.tensor import Tensor
 
-IMAGE = Port("image", "BYTES", (1,))
-X = Port("x", "FP32", (2, 3))
+IMAGE = Tensor("image", "BYTES", (1,))
+X = Tensor("x", "FP32", (2, 3))
 
 
 def test_inputs_are_read_from_the_metadata_of_either_interface() -> None:
@@ -19,13 +20,13 @@ def test_inputs_are_read_from_the_metadata_of_either_interface() -> None:
         {"name": "image", "datatype": "BYTES", "shape": ["-1", "1"]},
         {"name": "x", "datatype": "FP32", "shape": [-1, 2, 3]},
     ]
-    assert ports({"inputs": rows}, batching=True) == [IMAGE, X]
-    assert ports({"inputs": rows[1:]}, batching=False) == [Port("x", "FP32", (-1, 2, 3))]
+    assert inputs_of({"inputs": rows}, batching=True) == [IMAGE, X]
+    assert inputs_of({"inputs": rows[1:]}, batching=False) == [Tensor("x", "FP32", (-1, 2, 3))]
 
 
 def test_made_up_samples_fit_and_differ() -> None:
     kinds = ("BOOL", "UINT8", "INT64", "FP16", "FP32", "FP64")
-    made = made_up([IMAGE, *(Port(kind, kind, (2, 3)) for kind in kinds)])
+    made = made_up([IMAGE, *(Tensor(kind, kind, (2, 3)) for kind in kinds)])
     first, second = made[:2]
     assert first["image"].shape == (1,)
     assert len(first["image"][0]) == 16
@@ -35,12 +36,15 @@ def test_made_up_samples_fit_and_differ() -> None:
 
 
 @pytest.mark.parametrize(
-    ("port", "message"),
-    [(Port("x", "FP32", (3, -1, -1)), r"'x' is FP32\[3,-1,-1\]: its size is open"), (Port("x", "BF16", (2,)), "BF16")],
+    ("tensor", "message"),
+    [
+        (Tensor("x", "FP32", (3, -1, -1)), r"'x' is FP32\[3,-1,-1\]: its size is open"),
+        (Tensor("x", "BF16", (2,)), "BF16"),
+    ],
 )
-def test_what_cannot_be_made_up_is_said(port: Port, message: str) -> None:
+def test_what_cannot_be_made_up_is_said(tensor: Tensor, message: str) -> None:
     with pytest.raises(WrongUse, match=message):
-        made_up([port])
+        made_up([tensor])
 
 
 def test_the_users_own_values_are_read(tmp_path: Path) -> None:
@@ -52,10 +56,10 @@ def test_the_users_own_values_are_read(tmp_path: Path) -> None:
 
 
 def test_a_variable_size_takes_any() -> None:
-    (sample,) = from_words(["x=[[1, 2], [3, 4]]"], [Port("x", "INT32", (-1, 2))])
+    (sample,) = from_words(["x=[[1, 2], [3, 4]]"], [Tensor("x", "INT32", (-1, 2))])
     assert sample["x"].dtype == np.int32
     with pytest.raises(WrongUse, match=r"input 'x' is INT32\[-1,2\], not \[1,3\]"):
-        from_words(["x=[[1, 2, 3]]"], [Port("x", "INT32", (-1, 2))])
+        from_words(["x=[[1, 2, 3]]"], [Tensor("x", "INT32", (-1, 2))])
 
 
 def test_values_and_golden_requests_exclude_each_other(tmp_path: Path) -> None:
@@ -79,7 +83,14 @@ def test_without_a_batch_golden_requests_stay_whole(tmp_path: Path) -> None:
     folder = tmp_path / "m_v9" / "1"
     folder.mkdir(parents=True)
     value = {"dtype": "bytes", "shape": [2], "data": ["YQ==", "Yg=="]}
-    (folder / "golden.json").write_text(json.dumps({"model": "m_v9", "requests": [{"inputs": {"t": value}}]}))
+    told = {
+        "format": 1,
+        "model": "m_v9",
+        "machine": "",
+        "tolerance": 0,
+        "requests": [{"inputs": {"t": value}, "outputs": {}}],
+    }
+    (folder / "golden.json").write_text(json.dumps(told))
     (sample,) = from_golden(tmp_path, "m", batching=False)
     (request,) = requests([sample], 1, batching=False)
     assert request["t"].tolist() == [b"a", b"b"]

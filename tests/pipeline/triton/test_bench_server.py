@@ -24,7 +24,7 @@ from triton_servers import Start, model
 from ops import ServerError, WrongUse
 from pipeline.bench import Settings, measure
 from pipeline.triton import bench_wire
-from pipeline.triton.bench_server import ServerTarget, counters, on_this_machine
+from pipeline.triton.bench_server import ServedModel, ServerTarget, counters, on_this_machine
 from pipeline.triton.bench_wire import connect
 from pipeline.triton.server import Server
 
@@ -61,6 +61,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     config = repository / "host" / "config.pbtxt"
     config.write_text(config.read_text() + "dynamic_batching { max_queue_delay_microseconds: 1000 }\n")
     model(repository, "positive", code=POSITIVE)
+    no_zero = POSITIVE.replace("x is negative", r"x is zero\nfix: send a one").replace("< 0", "== 0")
+    model(repository, "picky", code=no_zero)
     (repository / "twice" / "1").mkdir(parents=True)
     (repository / "twice" / "config.pbtxt").write_text(ENSEMBLE)
     with Server(repository) as running:
@@ -72,9 +74,8 @@ def url(server: Server, kind: str) -> str:
 
 
 def target(server: Server, kind: str, name: str, rows: int = 1, *, values: tuple[float, ...] = (1.0,)) -> ServerTarget:
-    found = ServerTarget(connect(url(server, kind), kind), name)
-    found.prepare([{"x": np.full(2, value, np.float32)} for value in values], rows, timeout_s=30)
-    return found
+    samples = [{"x": np.full(2, value, np.float32)} for value in values]
+    return ServerTarget(ServedModel(connect(url(server, kind), kind), name), samples, rows, timeout_s=30)
 
 
 @pytest.mark.triton
@@ -119,22 +120,35 @@ def test_a_request_that_fails_is_counted(kind: str, server: Server) -> None:
 def test_what_cannot_be_measured_is_said_first(kind: str, server: Server) -> None:
     wire = connect(url(server, kind), kind)
     with pytest.raises(ServerError, match="unknown model: 'absent'"):
-        ServerTarget(wire, "absent")
+        ServedModel(wire, "absent")
     with pytest.raises(WrongUse, match="--batch 5: host takes at most 4"):
         target(server, kind, "host", rows=5)
     with pytest.raises(WrongUse, match=r"refuses a trial request(.|\n)*unexpected shape for input 'x'"):
-        ServerTarget(wire, "host").prepare([{"x": np.zeros(3, np.float32)}], 1, timeout_s=30)
+        ServerTarget(ServedModel(wire, "host"), [{"x": np.zeros(3, np.float32)}], 1, timeout_s=30)
     with pytest.raises(WrongUse, match="refuses a trial request"):
-        ServerTarget(wire, "host").prepare([{"x": np.zeros(2, np.float32)}], 1, timeout_s=1e-5)
+        ServerTarget(ServedModel(wire, "host"), [{"x": np.zeros(2, np.float32)}], 1, timeout_s=1e-5)
+
+
+@pytest.mark.triton
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_remedy_is_for_the_data_that_was_chosen_or_to_choose_some(kind: str, server: Server) -> None:
+    model = ServedModel(connect(url(server, kind), kind), "picky")
+    samples = [{"x": np.zeros(2, np.float32)}]
+    with pytest.raises(WrongUse, match="picky refuses a trial request: x is zero") as caught:
+        ServerTarget(model, samples, 1, timeout_s=30)
+    assert caught.value.fix == "send a one"
+    with pytest.raises(WrongUse, match="refuses a trial request, made up of random data: x is zero") as caught:
+        ServerTarget(model, samples, 1, timeout_s=30, made_up=True)
+    assert caught.value.fix.startswith("give --golden DIR")
 
 
 @pytest.mark.triton
 def test_the_wrong_port_is_noticed(server: Server) -> None:
     with pytest.raises(ServerError, match="does not answer") as caught:
-        ServerTarget(connect(server.url, "grpc"), "host")
+        ServedModel(connect(server.url, "grpc"), "host")
     assert caught.value.fix == "that is its HTTP port: add --http"
     with pytest.raises(ServerError, match="does not speak HTTP"):
-        ServerTarget(connect(server.grpc_url, "http"), "host")
+        ServedModel(connect(server.grpc_url, "http"), "host")
 
 
 @pytest.mark.triton
@@ -145,8 +159,8 @@ def test_a_server_that_hangs_or_dies_ends_it(
     model(tmp_path / "models", "host")
     running = triton_server(tmp_path / "models")
     by_grpc, by_http = (target(running, kind, "host") for kind in KINDS)
-    impatient = ServerTarget(connect(running.grpc_url, "grpc"), "host")
-    impatient.prepare([{"x": np.zeros(2, np.float32)}], 1, timeout_s=2)
+    host = ServedModel(connect(running.grpc_url, "grpc"), "host")
+    impatient = ServerTarget(host, [{"x": np.zeros(2, np.float32)}], 1, timeout_s=2)
     os.kill(running.pid, signal.SIGSTOP)
     with closing(impatient.client()) as client, pytest.raises(ServerError, match="answers no more: Deadline Exceeded"):
         client.request()
@@ -226,7 +240,7 @@ def test_without_tritonclient_it_says_what_to_install(monkeypatch: pytest.Monkey
         monkeypatch.setitem(sys.modules, f"tritonclient.{kind}", None)
         with pytest.raises(WrongUse, match="bench needs tritonclient") as caught:
             connect("127.0.0.1:1", kind)
-        assert caught.value.fix == 'pip install "gepipe[triton]"'
+        assert caught.value.fix == 'pip install "tritonclient[grpc,http]"'
 
 
 def test_statistics_are_read_in_the_form_of_either_interface() -> None:

@@ -71,6 +71,30 @@ def test_lint_of_what_is_not_there(tmp_path: Path) -> None:
     assert gepipe("lint", str(tmp_path), "--target", "23.01").exit_code == 2
 
 
+@pytest.mark.parametrize("command", ["lint", "verify", "serve"])
+def test_a_models_own_folder_is_told_from_a_repository(command: str, tmp_path: Path) -> None:
+    host("pets", config()).write(tmp_path)
+    (tmp_path / "bare" / "1").mkdir(parents=True)
+    (tmp_path / "bare" / "1" / "model.onnx").write_bytes(b"")
+    for name in ("pets", "bare"):
+        result = gepipe(command, str(tmp_path / name))
+        assert result.exit_code == 2
+        assert f"{tmp_path / name} is the folder of one model" in result.output
+        assert f"fix: give the repository that it is in: {tmp_path}\n" in result.output
+
+
+def test_models_may_be_called_by_numbers(tmp_path: Path) -> None:
+    host("1", config()).write(tmp_path)
+    assert gepipe("lint", str(tmp_path)).exit_code == 0
+
+
+def test_lint_of_a_folder_without_models_does_not_praise_it(tmp_path: Path) -> None:
+    (tmp_path / "README").write_text("no model")
+    result = gepipe("lint", str(tmp_path))
+    assert result.exit_code == 2
+    assert f"{tmp_path} holds no model" in result.output
+
+
 def test_the_rules_of_triton_are_in_the_rule_book() -> None:
     result = gepipe("rule", "v17")
     assert result.exit_code == 0

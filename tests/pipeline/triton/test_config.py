@@ -67,3 +67,10 @@ def test_parse_takes_what_protobuf_takes(text: str) -> None:
             parse(text)
     else:
         assert parse(text) == message
+
+
+@pytest.mark.parametrize("number", ["99999999999", "-99999999999"])
+def test_a_number_that_no_enum_can_have_is_refused_at_its_place(number: str) -> None:
+    with pytest.raises(ConfigError, match=f"Value out of range: {number}") as caught:
+        parse(f'name: "m"\ninput [ {{ data_type: TYPE_FP32 }},\n  {{ data_type: {number} }} ]')
+    assert (caught.value.line, caught.value.column) == (3, 5)

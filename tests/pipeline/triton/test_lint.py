@@ -289,3 +289,11 @@ def test_whatever_is_written_lint_has_an_answer(
     folder = tmp_path_factory.mktemp("models")
     Case(case.name, "".join(text), files={"1/model.py": ECHO}).write(folder)
     assert all(finding.rule in BOOK for finding in lint(folder))
+
+
+def test_a_folder_that_cannot_be_read_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "m").mkdir()
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # whoever runs the tests may read everything
+    (finding,) = lint(tmp_path)
+    assert (finding.rule, finding.where) == ("M01", str(tmp_path / "m"))
+    assert "the folder cannot be read by this user" in finding.message

@@ -90,3 +90,9 @@ def test_a_log_that_is_not_there(tmp_path: Path) -> None:
     result = gepipe("--log", str(tmp_path / "nowhere.log"))
     assert result.exit_code == 2
     assert "cannot be read: No such file" in result.output
+
+
+def test_a_line_without_end_is_looked_at_in_its_beginning_only() -> None:
+    (found,) = explain_log(["E13025 " + "Stub process '" * 300_000])
+    assert found.entry.rule == "V17"
+    assert len(found.text) == 10_000

@@ -97,3 +97,17 @@ def refusal(text: str) -> str:
     except (text_format.ParseError, DeprecationWarning) as error:
         return str(error)
     return ""
+
+
+@pytest.mark.parametrize("escape", ["\\344\\270\\255", "\\xff", "\\1", '\\"', "\\\\", "\\u4e2d", "a"])
+@pytest.mark.parametrize("end", ["", "\\q'", "\n"])
+def test_an_unclosed_string_of_many_escapes_is_read_once(escape: str, end: str) -> None:
+    broken = outline(f'name: "{escape * 2000}{end}')[1]
+    assert broken is not None
+    assert broken.reason == "a string without its closing quote"
+
+
+def test_many_blocks_are_found_without_a_search_for_each() -> None:
+    root, broken = outline("input { name: 'x' }\n" * 20_000)
+    assert broken is None
+    assert [root.find("input", index).line for index in range(20_000)] == list(range(1, 20_001))

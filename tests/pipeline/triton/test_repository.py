@@ -16,8 +16,10 @@ from offline import batch_of, read_config, run_ensemble
 
 import ops
 from ge_engine import Model
+from ge_engine.builder import GraphBuilder
 from ops import ExportError, TensorSpec
 from pipeline import Pipeline, Plan
+from pipeline.triton.model_configs import other_gears
 from pipeline.triton.repository import activate, export, versions
 
 
@@ -181,8 +183,11 @@ def test_a_version_that_would_break_clients_is_refused_with_the_differences(tmp_
     before = sorted(path.name for path in root.iterdir())
     other = Pipeline("vector")
     other.output(y=tiny.Scale(1.0)(other.input("x", TensorSpec("float32", (4,)))))
-    with pytest.raises(ExportError, match=r"max_batch_size was 2, is 0; .*TYPE_FP32\[8\], is TYPE_FP32\[1,4\]"):
+    words = r"max_batch_size was 2, is 0; .*TYPE_FP32\[8\], is TYPE_FP32\[1,4\]"
+    with pytest.raises(ExportError, match=words) as caught:
         export(other.compile(), root)
+    for way in ("allow_breaking=True (--allow-breaking)", "activate=False (--no-point)"):
+        assert way in caught.value.fix
     assert sorted(path.name for path in root.iterdir()) == before
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
     export(other.compile(), root, activate=False)
@@ -202,7 +207,8 @@ def test_other_models_of_a_repository_are_left_alone(tmp_path: Path) -> None:
 def test_more_than_16_gears_are_refused_with_their_number_and_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="each of the 20 gears is compiled") as error:
         export(plan_of(tmp_path, gears=(1, 20)), tmp_path / "models")
-    assert "max_batch_size=16" in error.value.fix
+    for way in ("--gears 1,16", "max_batch_size=16", '"max_batch_size": 16'):
+        assert way in error.value.fix
     export(plan_of(tmp_path, gears=(1, 20), max_batch_size=8), tmp_path / "models")
     assert read_config(tmp_path / "models", "vector").max_batch_size == 8
 
@@ -287,9 +293,25 @@ def test_an_op_that_imports_what_the_server_lacks_is_refused_with_its_line(
     monkeypatch.syspath_prepend(tmp_path)
     pipeline = Pipeline("greedy")
     pipeline.output(y=importlib.import_module("greedy").Greedy()(pipeline.input("x", tiny.VECTOR)))
-    with pytest.raises(ExportError, match=r"greedy\.py:10 imports onnx, which is not on the server"):
+    with pytest.raises(ExportError, match=r"^\S*greedy\.py:10: imports onnx, which is not on the server"):
         export(pipeline.compile(), tmp_path / "models")
     assert not list((tmp_path / "models").iterdir())
+
+
+def test_an_op_beside_its_pipeline_is_told_to_move(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "both.py").write_text(
+        "from dataclasses import dataclass\nimport ops\nfrom pipeline import Pipeline\n\n"
+        "@dataclass(frozen=True)\nclass Gamma(ops.Op[ops.Edge]):\n"
+        "    def infer(self, x: ops.TensorSpec) -> ops.TensorSpec:\n        return x\n\n"
+        "    def run(self, x):\n        return x\n\n"
+        "pipeline = Pipeline('both')\n"
+        "pipeline.output(y=Gamma()(pipeline.input('x', ops.TensorSpec('float32', (8,)))))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ExportError, match=r"^both\.py:3: imports pipeline, .*, where Gamma runs") as caught:
+        export(importlib.import_module("both").pipeline.compile(), tmp_path / "models")
+    assert caught.value.fix.startswith("move Gamma into a module of its own")
 
 
 def test_files_of_ops_are_copied_beside_the_stage(tmp_path: Path) -> None:
@@ -333,6 +355,17 @@ def test_the_names_of_the_classes_are_in_the_ensemble_for_clients_to_ask(tmp_pat
     }
 
 
+def test_scores_of_named_classes_have_a_file_of_labels(tmp_path: Path) -> None:
+    (tmp_path / "labels.txt").write_text("猫\ndog\nbus\ncar\n", encoding="utf-8")
+    pipeline = Pipeline("named")
+    x = pipeline.input("x", tiny.VECTOR)
+    pipeline.output(y=Model(tiny.vector_model(tmp_path), label_file=tmp_path / "labels.txt")(x))
+    export(pipeline.compile(), tmp_path / "models")
+    (output,) = read_config(tmp_path / "models", "named_1_dense").output
+    folder = tmp_path / "models" / "named_1_dense"
+    assert (folder / output.label_filename).read_text(encoding="utf-8").splitlines() == ["猫", "dog", "bus", "car"]
+
+
 def test_running_a_host_stage_leaves_its_folder_as_it_was_exported(tmp_path: Path) -> None:
     export(plan_of(tmp_path), tmp_path / "models")
     folder = tmp_path / "models" / "vector_1_host0" / "1"
@@ -340,3 +373,166 @@ def test_running_a_host_stage_leaves_its_folder_as_it_was_exported(tmp_path: Pat
     code = f"import sys; sys.path.append({str(folder)!r})\nimport model\n"
     subprocess.run([sys.executable, "-I", "-c", code], check=True)
     assert sorted(folder.rglob("*")) == before
+
+
+def test_a_model_that_is_no_ensemble_of_ours_is_never_replaced(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    theirs = (
+        "name: 'vector' backend: 'python'",
+        "garbage {",
+        "\xff",
+        'platform: "ensemble" ensemble_scheduling { step { model_name: "other_1_x" } }',
+    )
+    for number, text in enumerate(theirs):
+        root = tmp_path / f"models{number}"
+        config = root / "vector" / "config.pbtxt"
+        config.parent.mkdir(parents=True)
+        config.write_text(text, encoding="latin-1")
+        with pytest.raises(ExportError, match=rf"{root / 'vector'} is there, and ") as caught:
+            export(plan, root, allow_breaking=True)
+        assert "--no-point" in caught.value.fix
+        assert config.read_text(encoding="latin-1") == text
+        assert [path.name for path in root.iterdir()] == ["vector"]
+        assert export(plan, root, activate=False) == ("vector_1_host0", "vector_1_dense", "vector_v1")
+
+
+def test_a_pipeline_called_like_a_version_of_another_is_refused(tmp_path: Path) -> None:
+    root = tmp_path / "models"
+    export(plan_of(tmp_path), root)
+    other = Pipeline("vector_v1")
+    other.output(y=tiny.Scale(1.0)(other.input("x", tiny.VECTOR)))
+    with pytest.raises(ExportError, match="vector_v1 is there, and no ensemble of versions of vector_v1"):
+        export(other.compile(), root, allow_breaking=True)
+    assert read_config(root, "vector_v1").ensemble_scheduling.step[0].model_name == "vector_1_host0"
+
+
+def test_what_an_export_that_was_cut_off_has_left_is_stepped_over_or_named(tmp_path: Path) -> None:
+    root = tmp_path / "models"
+    (root / "vector_1_dense").mkdir(parents=True)
+    with pytest.raises(ExportError, match="vector_1_dense is there, and no version 1 of vector"):
+        export(plan_of(tmp_path), root, version=1)
+    assert export(plan_of(tmp_path), root)[-2:] == ("vector_v2", "vector")
+
+
+@pytest.mark.parametrize("version", [0, -1, True, 1.5, "1"])
+def test_a_version_is_a_whole_number(tmp_path: Path, version: Any) -> None:
+    with pytest.raises(ExportError, match=f"version is {version!r}"):
+        export(plan_of(tmp_path), tmp_path / "models", version=version)
+
+
+def test_a_place_that_cannot_be_a_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere" / "deep")
+    for place in ("file", "file/models", "link"):
+        with pytest.raises(ExportError, match=f"{place} cannot be a folder"):
+            export(plan_of(tmp_path), tmp_path / place)
+
+
+def test_a_name_too_long_for_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="a folder's name has 255 at most"):
+        export(plan_of(tmp_path, name_prefix="p" * 250), tmp_path / "models")
+
+
+def test_a_version_with_a_model_missing_is_not_pointed_at(tmp_path: Path) -> None:
+    root = tmp_path / "models"
+    export(plan_of(tmp_path), root)
+    export(plan_of(tmp_path), root)
+    (root / "vector_1_dense" / "config.pbtxt").unlink()
+    with pytest.raises(ExportError, match="vector_v1 needs vector_1_dense, which is not there"):
+        activate(root, "vector", 1, "24.02")
+    (root / "vector_v1" / "config.pbtxt").unlink()
+    with pytest.raises(ExportError, match="vector_v1 is there, and its config cannot be read"):
+        activate(root, "vector", 1, "24.02")
+    assert read_config(root, "vector").ensemble_scheduling.step[0].model_name == "vector_2_host0"
+
+
+@pytest.mark.parametrize("taken", ["input", "output", "node"])
+def test_a_count_is_never_called_like_something_of_the_users(tmp_path: Path, taken: str) -> None:
+    pipeline = Pipeline("counts")
+    x = pipeline.input("num_detections" if taken == "input" else "x", tiny.VECTOR)
+    scaled = tiny.Scale(3.0)(x, name="num_detections") if taken == "node" else tiny.Scale(3.0)(x)
+    pipeline.output(big=tiny.Above(limit=5)(x))
+    if taken == "output":
+        pipeline.output(num_detections=scaled)
+    else:
+        pipeline.output(y=Model(tiny.vector_model(tmp_path))(scaled))
+    export(pipeline.compile(), tmp_path / "models")
+    (sample,) = tiny.vectors(1)
+    value = sample["x"][None]
+    got = run_ensemble(tmp_path / "models", "counts", {"num_detections" if taken == "input" else "x": value})
+    assert int(got["num_detections_2"][0, 0]) == min(5, int((value > 0).sum()))
+    if taken == "output":
+        np.testing.assert_array_equal(got["num_detections"], value * np.float32(3))
+
+
+def test_a_type_that_the_backend_cannot_take_is_refused(tmp_path: Path) -> None:
+    g = GraphBuilder(17)
+    g.output("y", g.op("Neg", g.input("x", TensorSpec("float64", (8,)))), TensorSpec("float64", (8,)))
+    (tmp_path / "double.onnx").write_bytes(g.model().SerializeToString())
+    pipeline = Pipeline("double")
+    pipeline.output(y=Model(tmp_path / "double.onnx")(pipeline.input("x", TensorSpec("float64", (8,)))))
+    with pytest.raises(ExportError, match="is float64, which npu_ge cannot take"):
+        export(pipeline.compile(), tmp_path / "models")
+    pipeline = Pipeline("brain")
+    pipeline.output(y=tiny.Same()(pipeline.input("x", TensorSpec("bfloat16", (3,)))))
+    with pytest.raises(ExportError, match="is bfloat16, which python cannot take"):
+        export(pipeline.compile(), tmp_path / "models")
+
+
+def test_arrays_of_bytes_have_golden_requests_too(tmp_path: Path) -> None:
+    pipeline = Pipeline("words")
+    pipeline.output(y=tiny.Same()(pipeline.input("x", TensorSpec("bytes", (3,)))))
+    export(pipeline.compile(), tmp_path / "models")
+    agree(pipeline.compile(), tmp_path / "models", [{"x": np.array([b"a", b"", b"\xff\x00"], object)}])
+
+
+def test_golden_samples_that_fail_say_why_and_none_at_all_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match=r"a golden sample fails: input 'x' .*: float32\[3\], wanted float32\[8\]"):
+        export(plan_of(tmp_path), tmp_path / "models", samples=[{"x": np.zeros(3, np.float32)}])
+    pipeline = Pipeline("picture")
+    pixels = ops.DecodeImage(color="RGB")(pipeline.input("image", ops.ENCODED_IMAGE))
+    pipeline.output(y=ops.Resize(height=8, width=8)(pixels))
+    with pytest.raises(ExportError, match=r"fails: node 'decode_image' \(DecodeImage, .*: not an image: ") as caught:
+        export(pipeline.compile(), tmp_path / "models", samples=[{"image": b"text"}])
+    assert caught.value.fix == "send a JPEG, PNG, WebP, BMP, TIFF or GIF"
+    with pytest.raises(ExportError, match="samples is empty"):
+        export(plan_of(tmp_path), tmp_path / "models", samples=[])
+
+
+def test_made_up_samples_that_fail_ask_for_real_ones_and_say_where_and_why(tmp_path: Path) -> None:
+    pipeline = Pipeline("picky")
+    pipeline.output(y=tiny.Picky()(tiny.Scale(1e6)(pipeline.input("x", tiny.VECTOR))))
+    words = r"made up of random data, fails: node 'picky' \(Picky, \S*test_repository\.py:\d+\): .*too small"
+    with pytest.raises(ExportError, match=words) as caught:
+        export(pipeline.compile(), tmp_path / "models")
+    assert "-i NAME=@FILE" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"gears": (1, 4)}, "dense: gears 1,4: a server merges to any size, so 1,2,3,4 are compiled"),
+        ({"gears": (1, 9), "max_batch_size": 2}, "dense: gears 1,9: a server merges to any size, so 1,2 are compiled"),
+        ({"gears": (1, 2, 3)}, ""),
+        ({"gears": (3,)}, ""),
+        ({"gears": (1, 4), "model_backend": "onnxruntime"}, ""),
+    ],
+)
+def test_gears_that_nobody_asked_for_are_told(settings: dict[str, Any], line: str, tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, **settings)
+    assert other_gears(plan) == ([line] if line else [])
+    export(plan, tmp_path / "models")
+    options = read_config(tmp_path / "models", "vector_1_dense").parameters
+    compiled = options["graph.ge.dynamicDims"].string_value.replace(";", ",")
+    assert not line or line.endswith(f"so {compiled} are compiled")
+
+
+def test_outputs_may_be_called_like_the_nodes_before_and_behind_a_model(tmp_path: Path) -> None:
+    pipeline = Pipeline("crossed")
+    scaled = tiny.Scale(2.0)(pipeline.input("x", tiny.VECTOR))
+    y = Model(tiny.vector_model(tmp_path))(scaled)
+    pipeline.output(scale=ops.Softmax()(y), softmax=y)
+    plan = pipeline.compile(gears=(1, 2))
+    assert [stage.placement for stage in plan.stages] == ["host", "device"]
+    export(plan, tmp_path / "models")
+    agree(plan, tmp_path / "models", tiny.vectors(2))

@@ -19,9 +19,9 @@ from triton_servers import Start
 
 from ge_engine import Model
 from pipeline import Pipeline, Plan
+from pipeline.triton.golden import golden_files
 from pipeline.triton.lint import lint
 from pipeline.triton.repository import export
-from pipeline.triton.verify import golden_files
 from pipeline.triton.verify_client import check
 
 pytestmark = pytest.mark.triton

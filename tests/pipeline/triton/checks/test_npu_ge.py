@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lint_case import tensor
 from lint_npu import BATCH, GEARS, PRECISION, TWO_STREAMS, found, npu_config, npu_model
 
 from pipeline.triton.lint import lint
@@ -12,6 +13,32 @@ def test_a_model_in_each_layout_is_clean(tmp_path: Path) -> None:
     assert lint(npu_model(tmp_path / "plain").parent) == ()
     text = npu_config(f"{BATCH} dynamic_batching {{ preferred_batch_size: [ 4 ] }}", PRECISION | GEARS | TWO_STREAMS)
     assert lint(npu_model(tmp_path / "gears", text).parent) == ()
+
+
+FEW_GEARS = GEARS | {"graph.ge.dynamicDims": "1;4"}
+ONE_INSTANCE = "max_batch_size: 4 instance_group [ { count: 1 kind: KIND_CPU } ]"
+
+
+def test_one_stream_is_enough_where_no_request_can_be_outside_the_gears(tmp_path: Path) -> None:
+    text = npu_config(f"{ONE_INSTANCE} dynamic_batching {{ preferred_batch_size: [ 4 ] }}", PRECISION | GEARS)
+    assert lint(npu_model(tmp_path, text).parent) == ()
+
+
+@pytest.mark.parametrize(
+    ("extra", "gears", "dims"),
+    [
+        (ONE_INSTANCE, FEW_GEARS, "4"),  # a request of 3
+        (ONE_INSTANCE, {"graph.ge.inputShape": "x:-1,-1", "graph.ge.dynamicDims": "1,4;2,4;3,4;4,4"}, "4"),
+        (ONE_INSTANCE, {}, "-1"),  # a request of [1,5]
+        ("max_batch_size: 0", {"graph.ge.dynamicDims": "1;2;3;4"}, "-1, 4"),  # a request of [5,4]
+    ],
+)
+def test_one_stream_is_little_where_a_request_can_be_outside_the_gears(
+    extra: str, gears: dict[str, str], dims: str, tmp_path: Path
+) -> None:
+    ends = ([tensor(name, dims)] for name in ("x", "y"))
+    model = npu_model(tmp_path, npu_config(extra, PRECISION | GEARS | gears, *ends), onnx=False)
+    assert found(model)["V08"].severity == "advice"
 
 
 @pytest.mark.parametrize(
@@ -33,7 +60,7 @@ def test_a_model_in_each_layout_is_clean(tmp_path: Path) -> None:
         ({"device_exec_blocks": "9"}, "V07", "advice", "9 streams a card", "up to 8"),
         ({"device_ids": "0,one"}, "V07", "refused", "'one' is not a number", "numbers and commas"),
         ({"device_exec_blocks": "4"}, "V08", "advice", "2 instances feed 4 streams", "count: 4"),
-        ({"device_exec_blocks": "1"} | GEARS, "V08", "advice", "the model hangs from then on", '"2"'),
+        ({"device_exec_blocks": "1"} | FEW_GEARS, "V08", "advice", "the model hangs from then on", '"2"'),
         ({"session.ge.exec.precision_mode_v2": "fp32"}, "V20", "fails", "is not a mode that GE knows", "write"),
         ({"session.ge.exec.precision_mode": "force_fp32"}, "V20", "fails", "exclude each other", "leave"),
         ({"session.ge.aicoreNum": "12"}, "V22", "advice", "leaves the vector cores unset", '"12|12"'),

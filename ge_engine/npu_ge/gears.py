@@ -1,9 +1,11 @@
-"""Grades: the gears of a graph, written in GE's options: every shape that the inputs may have."""
+"""Gears, written in GE's options: every shape that the inputs of a graph may have."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ops import SpecError
 
@@ -11,27 +13,36 @@ from .options import Options
 from .ports import Port
 
 Shape = tuple[int, ...]
-FEWEST, MOST = 2, 100
-_KEYS = ("ge.inputShape", "ge.dynamicDims", "ge.dynamicNodeType")
+FEWEST, MOST = 2, 100  # gears of one graph
+GEAR_KEYS = ("ge.inputShape", "ge.dynamicDims", "ge.dynamicNodeType")
+_DIM = re.compile(r"-1|[0-9]{1,18}")
+_ROW = re.compile(r"[0-9]{1,18}(,[0-9]{1,18})*")
+
+
+class InputShape(NamedTuple):
+    """The dims of an input in ge.inputShape, -1 for one that each gear gives."""
+
+    name: str
+    dims: Shape
 
 
 @dataclass(frozen=True)
-class Grades:
+class Gears:
     """shapes: for each gear, the whole shape of every input, in the model's order."""
 
     shapes: tuple[tuple[Shape, ...], ...]
 
     @classmethod
-    def of(cls, options: Options, inputs: Sequence[Port]) -> Grades | None:
+    def of(cls, options: Options, inputs: Sequence[Port]) -> Gears | None:
         """The gears that the options give; None where they give none.
 
         Errors: SpecError (V16) for what GE refuses when it compiles, or reads otherwise than it is meant.
         """
-        shape, values, kind = (options.get(key) for key in _KEYS)
+        shape, values, kind = (options.get(key) for key in GEAR_KEYS)
         if shape is None and values is None:
             return None
         if shape is None or values is None or kind is None:
-            missing = ", ".join(key for key, value in zip(_KEYS, (shape, values, kind)) if value is None)
+            missing = ", ".join(key for key, value in zip(GEAR_KEYS, (shape, values, kind)) if value is None)
             raise _wrong(f"gears without {missing}", "give all three: without one GE runs a dynamic graph")
         if kind != "1":
             raise _wrong(f"ge.dynamicNodeType is {kind!r}", 'write "1": the inputs of an ONNX graph')
@@ -57,24 +68,45 @@ class Grades:
             )
 
 
-def _patterns(text: str, inputs: Sequence[Port]) -> dict[str, Shape]:
-    """ge.inputShape, "x:-1,3,224,224;mask:-1,52", by name."""
-    patterns: dict[str, Shape] = {}
+def read_input_shape(text: str) -> list[InputShape]:
+    """ge.inputShape, "x:-1,3,224,224;mask:-1,52".
+
+    Errors: ValueError with the part that GE does not read.
+    """
+    shapes = []
     for part in text.split(";"):
-        name, colon, dims = part.rpartition(":")
-        try:
-            shape = tuple(_number(dim, -1) for dim in dims.split(",")) if dims else ()
-        except ValueError:
-            shape, colon = (), ""
-        if not colon:
-            raise _wrong(f"ge.inputShape has {part!r}", 'write "name:-1,3,224,224", digits and no blanks')
-        patterns[name] = shape
-    wanted = sorted((port.name for port in inputs), key=str.encode)
-    if list(patterns) != wanted:
+        name, _, dims = part.rpartition(":")
+        values = dims.split(",") if dims else []
+        if not name or not all(map(_DIM.fullmatch, values)):
+            raise ValueError(part)
+        shapes.append(InputShape(name, tuple(map(int, values))))
+    return shapes
+
+
+def read_dynamic_dims(text: str) -> list[Shape]:
+    """ge.dynamicDims, "1;2;4" or "224,224;336,336": for each gear, a value for every -1 of ge.inputShape.
+
+    Errors: ValueError for a text that GE does not read.
+    """
+    rows = text.split(";")
+    if not all(map(_ROW.fullmatch, rows)):
+        raise ValueError(text)
+    return [tuple(map(int, row.split(","))) for row in rows]
+
+
+def _patterns(text: str, inputs: Sequence[Port]) -> dict[str, Shape]:
+    try:
+        shapes = read_input_shape(text)
+    except ValueError as error:
+        fix = 'write "name:-1,3,224,224", digits and no blanks'
+        raise _wrong(f"ge.inputShape has {str(error)!r}", fix) from None
+    names, wanted = [name for name, _ in shapes], sorted((port.name for port in inputs), key=str.encode)
+    if names != wanted:
         raise _wrong(
-            f"E10001: ge.inputShape lists {', '.join(patterns)}; the inputs are {', '.join(wanted)}",
+            f"E10001: ge.inputShape lists {', '.join(names)}; the inputs are {', '.join(wanted)}",
             "list every input, sorted by name: GE matches them by place",
         )
+    patterns = dict(shapes)
     for port in inputs:
         if patterns[port.name] != port.dims:
             raise _wrong(
@@ -85,9 +117,8 @@ def _patterns(text: str, inputs: Sequence[Port]) -> dict[str, Shape]:
 
 
 def _rows(text: str, width: int) -> list[Shape]:
-    """ge.dynamicDims, "1;2;4" or "224,224;336,336"."""
     try:
-        rows = [tuple(_number(value) for value in row.split(",")) for row in text.split(";")]
+        rows = read_dynamic_dims(text)
     except ValueError:
         raise _wrong(f"ge.dynamicDims is {text!r}", 'write "1;2;4" or "224,224;336,336", no blanks') from None
     if len(rows) < FEWEST:
@@ -112,14 +143,6 @@ def _filled(row: Shape, patterns: Mapping[str, Shape], inputs: Sequence[Port]) -
     values = iter(row)
     filled = {name: tuple(next(values) if dim == -1 else dim for dim in pattern) for name, pattern in patterns.items()}
     return tuple(filled[port.name] for port in inputs)
-
-
-def _number(text: str, also: int | None = None) -> int:
-    if text == str(also):
-        return -1
-    if not (text.isascii() and text.isdigit()):
-        raise ValueError(text)
-    return int(text)
 
 
 def _wrong(message: str, fix: str) -> SpecError:

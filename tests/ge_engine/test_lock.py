@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.triton.lock import locked
+from ge_engine.lock import locked
 
-HOLD = "import sys; from pathlib import Path; from pipeline.triton.lock import locked\n"
+HOLD = "import sys; from pathlib import Path; from ge_engine.lock import locked\n"
 HOLD += "with locked(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ge_engine.npu_ge.grades import Grades
+from ge_engine.npu_ge.gears import Gears
 from ge_engine.npu_ge.options import Options
 from ge_engine.npu_ge.ports import Port
 from ops import SpecError
@@ -13,34 +13,34 @@ MASK = Port("mask", "int64", (-1, -1))
 IMAGE = Port("image", "float32", (1, 3, -1, -1))
 
 
-def grades(shape: str | None, dims: str | None, *inputs: Port, kind: str | None = "1") -> Grades | None:
+def gears(shape: str | None, dims: str | None, *inputs: Port, kind: str | None = "1") -> Gears | None:
     keys = {"ge.inputShape": shape, "ge.dynamicDims": dims, "ge.dynamicNodeType": kind}
     graph = {key: value for key, value in keys.items() if value is not None}
-    return Grades.of(Options(levels={"session": {}, "graph": graph, "ge": {}}), inputs or (X,))
+    return Gears.of(Options(levels={"session": {}, "graph": graph, "ge": {}}), inputs or (X,))
 
 
 def test_batch_gears_are_whole_shapes() -> None:
-    found = grades("x:-1,4", "1;2;4")
+    found = gears("x:-1,4", "1;2;4")
     assert found is not None
     assert found.shapes == (((1, 4),), ((2, 4),), ((4, 4),))
     assert found.batches() == {1, 2, 4}
 
 
 def test_values_follow_the_sorted_names_and_shapes_the_models_order() -> None:
-    found = grades("ids:-1,-1;mask:-1,-1", "1,52,1,26;2,52,2,26", MASK, IDS)
+    found = gears("ids:-1,-1;mask:-1,-1", "1,52,1,26;2,52,2,26", MASK, IDS)
     assert found is not None
     assert found.shapes == (((1, 26), (1, 52)), ((2, 26), (2, 52)))
 
 
 def test_size_gears_keep_the_batch() -> None:
-    found = grades("image:1,3,-1,-1", "224,224;336,448", IMAGE)
+    found = gears("image:1,3,-1,-1", "224,224;336,448", IMAGE)
     assert found is not None
     assert found.shapes == (((1, 3, 224, 224),), ((1, 3, 336, 448),))
 
 
 def test_no_options_are_no_gears() -> None:
-    assert grades(None, None) is None
-    assert grades(None, None, kind=None) is None
+    assert gears(None, None) is None
+    assert gears(None, None, kind=None) is None
 
 
 @pytest.mark.parametrize(
@@ -67,19 +67,19 @@ def test_no_options_are_no_gears() -> None:
 )
 def test_what_ge_refuses_is_refused(shape: str | None, dims: str | None, kind: str | None, message: str) -> None:
     with pytest.raises(SpecError, match=message) as caught:
-        grades(shape, dims, kind=kind)
+        gears(shape, dims, kind=kind)
     assert caught.value.rule == "V16"
 
 
 def test_inputs_are_all_listed_and_sorted() -> None:
     with pytest.raises(SpecError, match=r"ge\.inputShape lists mask, ids; the inputs are ids, mask"):
-        grades("mask:-1,-1;ids:-1,-1", "1,1,1,1;2,2,2,2", IDS, MASK)
+        gears("mask:-1,-1;ids:-1,-1", "1,1,1,1;2,2,2,2", IDS, MASK)
     with pytest.raises(SpecError, match=r"ge\.inputShape lists ids; the inputs are ids, mask"):
-        grades("ids:-1,-1", "1,1;2,2", IDS, MASK)
+        gears("ids:-1,-1", "1,1;2,2", IDS, MASK)
 
 
 def test_a_shape_outside_the_gears_is_told_with_the_gears() -> None:
-    found = grades("x:-1,4", "1;2;4")
+    found = gears("x:-1,4", "1;2;4")
     assert found is not None
     found.check([(2, 4)], [X])
     with pytest.raises(SpecError, match=r"E13025: The input tensor dimension \[x \[3, 4\]\] is not in the dynamic dim"):
