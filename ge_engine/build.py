@@ -22,11 +22,11 @@ from .model import Model
 from .row_independence import ROWS, mixing_node
 from .samples import has_ids
 from .shapes import set_shape, shape_of
-from .stage import BuiltStage, StageGraph, StaticGraph, Tensors
+from .stage import BuiltStage, Found, Made, StageGraph, StaticGraph, Tensors
 from .verify import Bounds, Dims, Unrunnable, bounds_of, deviations
 from .weights import WeightFile
 
-__all__ = ["BuiltStage", "Progress", "StageGraph", "StaticGraph", "build"]
+__all__ = ["BuiltStage", "Progress", "StageGraph", "StaticGraph", "assembled", "build", "make"]
 
 Progress = Callable[[str, int, int], None]  # what is being done, how much is done, of how much
 
@@ -40,7 +40,40 @@ def build(stage: StageGraph, gears: Gears, folder: Path, progress: Progress | No
     progress: called with what is being done, how much is done, and of how much.
     Errors: BuildError when a graph cannot be made; ModelError when a model's file cannot be used.
     """
-    return _Build(stage, gears, Path(folder), progress or (lambda what, done, total: None)).run()
+    model, notes = assembled(stage, gears)
+    return make(stage, gears, model, folder, progress).built(stage, gears, notes)
+
+
+def assembled(stage: StageGraph, gears: Gears) -> tuple[onnx.ModelProto, list[Finding]]:
+    """The first step of build: the stage as one graph, and what had to be done to its models. Errors: as build."""
+    _fixed_batch(stage, gears)
+    return assemble(stage)
+
+
+def make(
+    stage: StageGraph, gears: Gears, model: onnx.ModelProto, folder: Path, progress: Progress | None = None
+) -> Made:
+    """The rest of build. Errors: as build."""
+    return _Build(stage, gears, Path(folder), progress or (lambda what, done, total: None)).run(model)
+
+
+def _fixed_batch(stage: StageGraph, gears: Gears) -> int | None:
+    """The only batch size that the models of a stage take; None where any will do."""
+    sizes = {step.op.fixed_batch for step in stage.steps if isinstance(step.op, Model)} - {None}
+    if len(sizes) > 1:
+        raise BuildError(
+            f"stage '{stage.name}' joins models of the fixed batch sizes {', '.join(map(str, sizes))}",
+            fix="export them with a dynamic batch",
+        )
+    fixed = next(iter(sizes), None)
+    if fixed is not None and gears.batches != (fixed,):
+        raise BuildError(
+            f"stage '{stage.name}' has a model that takes {fixed} samples only; the gears are "
+            f"{', '.join(map(str, gears.batches))}",
+            fix=f"use gears=({fixed},), or export the model with a dynamic batch",
+            where=stage.steps[0].where,
+        )
+    return fixed
 
 
 class _Build:
@@ -51,14 +84,12 @@ class _Build:
         self.progress = progress
         self.file = re.sub(r"[^\w.-]", "_", stage.name) or "stage"
         self.where = stage.steps[0].where
-        self.findings: list[Finding] = []
+        self.found: list[Found] = []
         self.dynamic: dict[str, Chain] = {}
 
-    def run(self) -> BuiltStage:
-        fixed = self._fixed_batch()
+    def run(self, model: onnx.ModelProto) -> Made:
+        fixed = _fixed_batch(self.stage, self.gears)
         self.folder.mkdir(parents=True, exist_ok=True)
-        model, notes = assemble(self.stage)
-        self.findings += notes
         static: dict[Gear, StaticGraph] = {}
         shared: dict[Dims, str] = {}
         total = len(self.gears) + 1
@@ -74,34 +105,7 @@ class _Build:
         shared_deviation, mixing = self._checked(static, shared)
         self.progress(f"{self.stage.name}: built", total, total)
         self._note(shared_deviation, mixing)
-        return BuiltStage(
-            self.stage,
-            self.gears,
-            static,
-            shared,
-            shared_deviation,
-            mixing,
-            tuple(self.dynamic.items()),
-            tuple(self.findings),
-        )
-
-    def _fixed_batch(self) -> int | None:
-        """The only batch size that its models take; None where any will do."""
-        sizes = {step.op.fixed_batch for step in self.stage.steps if isinstance(step.op, Model)} - {None}
-        if len(sizes) > 1:
-            raise BuildError(
-                f"stage '{self.stage.name}' joins models of the fixed batch sizes {', '.join(map(str, sizes))}",
-                fix="export them with a dynamic batch",
-            )
-        fixed = next(iter(sizes), None)
-        if fixed is not None and self.gears.batches != (fixed,):
-            raise BuildError(
-                f"stage '{self.stage.name}' has a model that takes {fixed} samples only; the gears are "
-                f"{', '.join(map(str, self.gears.batches))}",
-                fix=f"use gears=({fixed},), or export the model with a dynamic batch",
-                where=self.where,
-            )
-        return fixed
+        return Made(static, shared, shared_deviation, mixing, tuple(self.dynamic.items()), tuple(self.found))
 
     def _static(self, model: onnx.ModelProto, gear: Gear, weights: WeightFile) -> StaticGraph:
         graph = folded(model, {key: gear.shape(spec) for key, spec in self.stage.inputs})
@@ -198,7 +202,7 @@ class _Build:
                 "G50",
                 f"node '{mixing}' makes the samples of a batch depend on each other: there is no padding, no merging",
                 "use a model that treats samples alone, or gears=(1,)",
-                self._where(mixing),
+                mixing,
             )
         causes = {chain[0]: (name, chain) for name, chain in reversed(self.dynamic.items())}
         for cause, (name, chain) in causes.items():
@@ -206,7 +210,7 @@ class _Build:
                 "G51",
                 f"the shape of '{name}' depends on data, from node '{cause}' on ({len(chain)} nodes)",
                 "it runs on the CPU; for an NPU cut the model before that node and do the rest on the host",
-                self._where(cause),
+                cause,
             )
         if shared_deviation:
             self._find(
@@ -215,13 +219,11 @@ class _Build:
                 "nothing, where that is small enough; else run each gear's own graph",
             )
 
-    def _where(self, node: str) -> str:
-        """The user's line of the step that a node is from."""
-        return next((step.where for step in self.stage.steps if node.startswith(f"{step.name}/")), self.where)
-
-    def _find(self, rule: str, message: str, fix: str, where: str = "") -> None:
-        message = f"stage '{self.stage.name}': {message}"
-        self.findings.append(Finding(rule, "advice", where or self.where, message, fix))
+    def _find(self, rule: str, message: str, fix: str, node: str = "") -> None:
+        """Note a finding; it belongs to the step that a node is from."""
+        names = [step.name for step in self.stage.steps]
+        step = next((index for index, name in enumerate(names) if node.startswith(f"{name}/")), 0)
+        self.found.append(Found(step, rule, f"stage '{self.stage.name}': {message}", fix))
 
 
 def _declare(graph: onnx.GraphProto, values: Mapping[str, onnx.ValueInfoProto]) -> None:

@@ -71,7 +71,7 @@ def _read(path: str, mtime_ns: int, size: int) -> Skeleton:
             model = onnx.inliner.inline_local_functions(model)
         _check_text(model)
         _lift(model)
-        for tensor in _tensors(model.graph):
+        for tensor in tensors(model.graph):
             if weights.is_heavy(tensor):
                 weights.resolve(tensor, path)
         _forget_default_inputs(model)
@@ -182,7 +182,8 @@ def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
                 yield from _graphs(inner)
 
 
-def _tensors(graph: onnx.GraphProto) -> Iterator[TensorProto]:
+def tensors(graph: onnx.GraphProto) -> Iterator[TensorProto]:
+    """Every tensor of a graph and of the graphs in it: initializers and attributes."""
     for inner in _graphs(graph):
         yield from inner.initializer
         for node in inner.node:

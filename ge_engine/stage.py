@@ -1,8 +1,8 @@
-"""What is built, and what comes of it: StageGraph, StaticGraph, BuiltStage."""
+"""What is built, and what comes of it: StageGraph, StaticGraph, Made, BuiltStage."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -46,7 +46,17 @@ class StaticGraph:
 
 
 @dataclass(frozen=True)
-class BuiltStage:
+class Found:
+    """A finding of the build, at one of the stage's steps: the declaration says where that is."""
+
+    step: int
+    rule: str
+    message: str
+    fix: str
+
+
+@dataclass(frozen=True)
+class Made:
     """A stage's graphs, and what was found out about them.
 
     static: one graph for each gear. shared: for the sizes of a gear, a graph that serves every batch size; empty where
@@ -55,6 +65,35 @@ class BuiltStage:
     one does: then there is no padding and no merging. dynamic: tensors whose shape stays open in some gear, each with
     the chain of nodes from the one that causes it.
     """
+
+    static: Mapping[Gear, StaticGraph]
+    shared: Mapping[tuple[tuple[str, int], ...], str]
+    shared_deviation: float | None
+    mixing_node: str | None
+    dynamic: tuple[tuple[str, Chain], ...]
+    found: tuple[Found, ...]
+
+    def built(self, graph: StageGraph, gears: Gears, notes: Iterable[Finding]) -> BuiltStage:
+        """With what it was made from. notes: findings that are there already."""
+        findings = [
+            Finding(found.rule, "advice", graph.steps[found.step].where, found.message, found.fix)
+            for found in self.found
+        ]
+        return BuiltStage(
+            graph,
+            gears,
+            self.static,
+            self.shared,
+            self.shared_deviation,
+            self.mixing_node,
+            self.dynamic,
+            (*notes, *findings),
+        )
+
+
+@dataclass(frozen=True)
+class BuiltStage:
+    """What was made (see Made), of which stage, in which gears."""
 
     graph: StageGraph
     gears: Gears

@@ -16,8 +16,10 @@ from urllib.request import url2pathname
 import numpy as np
 
 from ge_engine.builder import GraphBuilder
+from ge_engine.cache import Cache
+from ge_engine.cache.store import FOLDER, OFF
 from ge_engine.model import Model
-from ops import TensorSpec
+from ops import BuildError, TensorSpec
 
 from .pipeline import Pipeline
 
@@ -37,7 +39,7 @@ class Check:
 
 
 def examine() -> Iterator[Check]:
-    """Versions, where the packages come from, OpenCV, and a tiny sum on each device."""
+    """Versions, where the packages come from, OpenCV, a tiny sum on each device, and the compile cache."""
     yield Check("python", True, f"{platform.python_version()} on {platform.system()} {platform.machine()}")
     for name in LIBRARIES:
         version = _version(name)
@@ -48,6 +50,7 @@ def examine() -> Iterator[Check]:
         yield origin(package, owners.get(package, ()))
     for device in ("cpu", "null"):
         yield tiny_sum(device)
+    yield compile_cache()
 
 
 def _version(distribution: str) -> str | None:
@@ -98,13 +101,27 @@ def _ours(here: Path) -> str:
 def tiny_sum(device: str) -> Check:
     """Compile and run x + x: the whole walk, in small."""
     try:
-        with tempfile.TemporaryDirectory() as folder, _doubling(folder).compile().session(device) as session:
+        with tempfile.TemporaryDirectory() as folder, _doubling(folder).compile(cache=False).session(device) as session:
             answer = session.run(x=np.full(1, 2, np.float32))["y"].tolist()
     except Exception as error:  # whatever it is, it is what doctor is asked for
         return Check(f"device {device}", False, f"{type(error).__name__}: {error}", "reinstall onnxruntime")
     ok = answer == [4] or device == "null"  # the null device does not calculate
     seen = f"2 + 2 = {answer[0]:g}" if device != "null" else "answers (it does not calculate)"
     return Check(f"device {device}", ok, seen, "reinstall onnxruntime")
+
+
+def compile_cache() -> Check:
+    """Whether what is compiled can be kept for the next time."""
+    try:
+        cache = Cache.of_environment()
+        if cache is None:
+            return Check("compile cache", True, f"{FOLDER} is {OFF}")
+        cache.new().close()
+    except (OSError, BuildError) as error:
+        return Check(
+            "compile cache", False, str(error), f"give {FOLDER} a folder that can be written, or set it to {OFF}"
+        )
+    return Check("compile cache", True, str(cache.folder))
 
 
 def _doubling(folder: str) -> Pipeline:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ge_engine.build import Progress
 from ops import DeclarationError, Edge, Finding, TensorSpec, Where
-from ops.op import Call
+from ops.op import Call, not_an_edge
 from ops.where import caller
 
 from .declaration import Constant, Declaration, Entry, Input, Node, Output, Ref
@@ -70,12 +70,7 @@ class Pipeline:
         where = caller()
         for name, edge in edges.items():
             if not isinstance(edge, Edge):
-                fields = ", ".join(f".{field}" for field in getattr(edge, "_fields", ()))
-                raise DeclarationError(
-                    f"output {name!r}: {type(edge).__name__} is not an edge",
-                    fix=f"pass one of its outputs: {fields}" if fields else "pass what an op returned",
-                    where=str(where),
-                )
+                raise not_an_edge(f"output {name!r}", edge, where)
             self._declaration.outputs.append(Output(name, self._ref(edge, where, f"output '{name}'"), where))
 
     def add(self, call: Call) -> int:
@@ -92,13 +87,22 @@ class Pipeline:
         """
         return validate(self._declaration, deployment)
 
-    def compile(self, deployment: Deployment | None = None, *, progress: Progress | None = None, **fields: Any) -> Plan:
+    def compile(
+        self,
+        deployment: Deployment | None = None,
+        *,
+        progress: Progress | None = None,
+        cache: bool = True,
+        **fields: Any,
+    ) -> Plan:
         """Validate, and build the static graph of every gear. Takes a Deployment or its fields.
 
+        progress: called with what is being done, how much is done, and of how much. cache: whether what was built
+        before is taken from the compile cache, and what is built now is kept there.
         Errors: ValidationError; BuildError naming the stage.
         """
         settings = Deployment.of(deployment, **fields)
-        return Plan.of(self.validate(settings), settings, progress)
+        return Plan.of(self.validate(settings), settings, progress, cache=cache)
 
     def _entry(self, entry: Entry) -> Edge:
         self._declaration.entries.append(entry)

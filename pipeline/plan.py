@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NoReturn
 
-from ge_engine.build import BuiltStage, Progress, StageGraph, build
+from ge_engine.build import BuiltStage, Progress, StageGraph
+from ge_engine.cache import Cache, build_cached
 from ge_engine.devices import Device
 from ge_engine.gears import Gears
 from ops import BuildError, Finding
@@ -20,6 +18,7 @@ from ops import BuildError, Finding
 from .deployment import Deployment
 from .explain import explain
 from .graph import Graph
+from .passes import Change, compiled
 from .session import Session
 from .stages import Stage, partition
 
@@ -28,31 +27,33 @@ from .stages import Stage, partition
 class Plan:
     """Made by Pipeline.compile; `print(plan)` explains it.
 
-    built: for each device stage, its static graphs. They live in `folder` as long as the plan does.
+    built: for each device stage, its static graphs. Their files are there as long as the plan is: in the compile cache,
+    which keeps them for the next plan, or in a temporary folder.
     """
 
     graph: Graph
     deployment: Deployment
     stages: tuple[Stage, ...]
     built: Mapping[str, BuiltStage]
-    folder: Path
+    changes: tuple[Change, ...] = ()
 
     @classmethod
-    def of(cls, graph: Graph, deployment: Deployment, progress: Progress | None = None) -> Plan:
-        """Partition a graph, and build its device stages.
+    def of(cls, graph: Graph, deployment: Deployment, progress: Progress | None = None, *, cache: bool = True) -> Plan:
+        """Run the passes over a graph, partition it, and build its device stages, or find them in the compile cache.
 
         Errors: BuildError naming the stage, or what the machine lacks.
         """
-        stages = partition(graph, deployment)
-        with _room():
-            folder = Path(tempfile.mkdtemp(prefix="gepipe-"))
-            try:
-                built = {stage.name: _build(stage, graph, folder, progress) for stage in stages if stage.on_device}
-            except BaseException:
-                shutil.rmtree(folder, ignore_errors=True)
-                raise
-        plan = cls(graph, deployment, stages, built, folder)
-        weakref.finalize(plan, _remove, folder, os.getpid())
+        graph, placed, changes = compiled(graph, deployment)
+        stages = partition(graph, placed)
+        store = Cache.of_environment() if cache else None
+        built: dict[str, BuiltStage] = {}
+        with _room(), ExitStack() as undo:
+            for stage in (stage for stage in stages if stage.on_device):
+                built[stage.name], held = build_cached(*_source(stage, graph), store, progress)
+                undo.callback(held.close)
+            keep = undo.pop_all()
+        plan = cls(graph, deployment, stages, built, changes)
+        weakref.finalize(plan, keep.close)
         return plan
 
     @property
@@ -83,12 +84,6 @@ class Plan:
         raise TypeError("a Plan cannot be pickled or copied: it owns files; compile the pipeline where it is to run")
 
 
-def _remove(folder: Path, owner: int) -> None:
-    """A process that was forked off has the plan too, but may not take its files away."""
-    if os.getpid() == owner:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 @contextmanager
 def _room() -> Iterator[None]:
     """Errors: BuildError for what the machine lacks: memory, or a folder that can be written and has room."""
@@ -101,10 +96,8 @@ def _room() -> Iterator[None]:
         raise BuildError(f"the graphs cannot be built: {error}", fix=fix) from error
 
 
-def _build(stage: Stage, graph: Graph, folder: Path, progress: Progress | None) -> BuiltStage:
-    place = folder / stage.name
-    place.mkdir()
+def _source(stage: Stage, graph: Graph) -> tuple[StageGraph, Gears]:
+    """What a device stage is built from."""
     constants = {key: graph.constants[key] for step in stage.steps for key in step.inputs if key in graph.constants}
-    source = StageGraph(stage.name, stage.steps, stage.inputs, stage.outputs, constants)
     gears = Gears.of_specs([spec for _, spec in stage.inputs], stage.batches)
-    return build(source, gears, place, progress)
+    return StageGraph(stage.name, stage.steps, stage.inputs, stage.outputs, constants), gears

@@ -253,6 +253,13 @@ _RULES = (
         "a model with ids whose table is smaller than it says",
         "Session.run on real samples, compared with the framework that the model came from",
     ),
+    Rule(
+        "G58",
+        "what is built is kept in the compile cache",
+        "Without it every start of a process builds all graphs again, which takes seconds to minutes.",
+        "a home folder that is read-only, or a disk that is full",
+        "GEPIPE_CACHE=/a/folder/with/room; or GEPIPE_CACHE=off, where it is meant",
+    ),
 )
 
 RULES = {rule.id: rule for rule in _RULES}

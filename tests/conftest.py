@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,17 +17,27 @@ WITHOUT = {  # a module: the reasons that hold where it is not installed
     "onnxruntime": r"needs onnxruntime|could not import 'onnx",  # `ops` tested alone
     "matplotlib": r"matplotlib",  # pictures are checked once
     "tritonclient": r"tritonclient",  # servers are asked once, with the newest numpy
+    "prometheus_client": r"prometheus_client",  # metrics are read once, with the newest numpy
     "mypy": r"mypy",  # types are checked once, with the newest numpy
 }
 BY_CHOICE = r"set GEPIPE_HEAVY"  # more than two minutes: run before a release
 BY_HAND = r"run make setup|is not installed"  # reasons that a developer may have
 
+CACHE = pytest.StashKey[str]()
+
 _unexpected: list[str] = []
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     # A shell lets what it starts in the background ignore Ctrl-C; tests that send it, and their children, must not.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # The user's own compile cache is left alone: a run has one, which its tests and what they start share.
+    config.stash[CACHE] = tempfile.mkdtemp(prefix="gepipe-test-cache")
+    os.environ["GEPIPE_CACHE"] = config.stash[CACHE]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    shutil.rmtree(config.stash[CACHE], ignore_errors=True)
 
 
 def _allowed() -> Iterator[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import ops
-from pipeline.doctor import examine, opencv, origin, tiny_sum
+from pipeline.doctor import compile_cache, examine, opencv, origin, tiny_sum
 
 
 def distribution(folder: Path, name: str, version: str, module: str) -> None:
@@ -72,3 +72,16 @@ def test_a_device_that_does_not_open_is_reported_and_not_raised() -> None:
 def test_the_devices_of_a_laptop_add_up() -> None:
     assert (tiny_sum("cpu").ok, tiny_sum("cpu").seen) == (True, "2 + 2 = 4")
     assert tiny_sum("null").ok
+
+
+def test_the_compile_cache_is_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEPIPE_CACHE", str(tmp_path / "cache"))
+    assert (compile_cache().ok, compile_cache().seen) == (True, str(tmp_path / "cache"))
+    monkeypatch.setenv("GEPIPE_CACHE", "off")
+    assert (compile_cache().ok, compile_cache().seen) == (True, "GEPIPE_CACHE is off")
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("GEPIPE_CACHE", str(tmp_path / "file"))
+    check = compile_cache()
+    assert not check.ok
+    assert str(tmp_path / "file") in check.seen
+    assert check.fix == "give GEPIPE_CACHE a folder that can be written, or set it to off"

@@ -14,20 +14,81 @@ import tiny
 
 import ops
 from ge_engine import Model
+from ge_engine.cache import Cache
 from ops import ENCODED_IMAGE, BuildError, Finding, TensorSpec
-from pipeline import Pipeline
+from pipeline import Pipeline, Plan
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A compile cache of the test's own, with nothing in it."""
+    monkeypatch.setenv("GEPIPE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def files_of(plan: Plan) -> list[Path]:
+    """The static graphs of a plan."""
+    return [Path(graph.path) for stage in plan.built.values() for graph in stage.static.values()]
 
 
 def test_the_files_of_a_plan_live_as_long_as_it_does(tmp_path: Path) -> None:
-    plan = tiny.vector_pipeline(tmp_path).compile(gears=(1, 2))
-    folder = plan.folder
-    assert len(list(folder.rglob("*.onnx"))) >= 2
+    plan = tiny.vector_pipeline(tmp_path).compile(gears=(1, 2), cache=False)
+    files = files_of(plan)
+    assert len(files) == 2
+    assert all(path.exists() for path in files)
     del plan
     gc.collect()
-    assert not folder.exists()
+    assert not any(path.exists() for path in files)
 
 
-def test_a_failed_build_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_from_the_cache_answers_as_a_fresh_one(tmp_path: Path, cache: Path) -> None:
+    said: list[str] = []
+    pipeline = tiny.vector_pipeline(tmp_path)
+    plans = [
+        pipeline.compile(gears=(1, 2), cache=use, progress=lambda what, done, total: said.append(what))
+        for use in (False, True, True)
+    ]
+    assert said.count("dense: built") == 2
+    assert said[-1] == "dense: from the cache"
+    answers = []
+    for plan in plans:
+        with plan.session() as session:
+            answers.append([session.run(**sample)["y"].tobytes() for sample in tiny.vectors(3)])
+    assert answers[0] == answers[1] == answers[2]
+    assert str(plans[0]) == str(plans[1]) == str(plans[2])
+
+
+def test_a_cache_that_is_cleared_leaves_a_living_plan_its_files(tmp_path: Path, cache: Path) -> None:
+    plan = tiny.vector_pipeline(tmp_path).compile(gears=(1, 2))
+    store = Cache(cache)
+    assert store.clear() == []
+    with plan.session() as session:
+        session.run(**tiny.vectors(1)[0])
+    files = files_of(plan)
+    del plan, session
+    gc.collect()
+    assert all(path.exists() for path in files)
+    assert len(store.clear()) == 1
+    assert not any(path.exists() for path in files)
+
+
+def test_the_cache_can_be_off(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipeline = tiny.vector_pipeline(tmp_path)
+    pipeline.compile(cache=False)
+    monkeypatch.setenv("GEPIPE_CACHE", "off")
+    assert pipeline.compile().findings == ()
+    assert not cache.exists()
+
+
+def test_a_cache_that_cannot_be_used_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("GEPIPE_CACHE", str(tmp_path / "file" / "cache"))
+    plan = tiny.vector_pipeline(tmp_path).compile()
+    assert [(finding.rule, finding.severity) for finding in plan.findings] == [("G58", "advice")]
+    assert "built without the compile cache" in str(plan)
+
+
+def test_a_failed_build_leaves_nothing_behind(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
 
@@ -36,10 +97,12 @@ def test_a_failed_build_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytes
 
     with pytest.raises(KeyboardInterrupt):
         tiny.vector_pipeline(tmp_path).compile(progress=stop)
-    assert list((tmp_path / "temporary").iterdir()) == []
+    with pytest.raises(KeyboardInterrupt):
+        tiny.vector_pipeline(tmp_path).compile(progress=stop, cache=False)
+    assert list((tmp_path / "temporary").iterdir()) == list((cache / "building").iterdir()) == []
 
 
-def test_progress_counts_the_gears(tmp_path: Path) -> None:
+def test_progress_counts_the_gears(tmp_path: Path, cache: Path) -> None:
     seen: list[tuple[str, int, int]] = []
     tiny.vector_pipeline(tmp_path).compile(gears=(1, 2, 4), progress=lambda *step: seen.append(step))
     assert all(0 <= done <= total for _, done, total in seen)
@@ -102,12 +165,12 @@ def test_what_the_machine_lacks_is_said_as_such(tmp_path: Path, monkeypatch: pyt
     pipeline = tiny.vector_pipeline(tmp_path)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
     with pytest.raises(BuildError, match=r"the graphs cannot be built: .*No such file") as error:
-        pipeline.compile()
+        pipeline.compile(cache=False)
     assert "TMPDIR names another" in error.value.fix
 
 
 @pytest.mark.parametrize("most", [0, 4000])  # bytes: the first graph cannot be written, or the weights cannot
-def test_a_full_disk_is_no_fault_of_the_gears(tmp_path: Path, most: int) -> None:
+def test_a_full_disk_is_no_fault_of_the_gears(tmp_path: Path, cache: Path, most: int) -> None:
     resource = pytest.importorskip("resource")
     pipeline = Pipeline("wide")
     x = pipeline.input("x", TensorSpec("float32", (2000,)))
@@ -133,18 +196,19 @@ def test_a_forked_child_does_not_take_the_files_away(tmp_path: Path) -> None:
 import gc, os, pathlib, sys
 sys.path.insert(0, {os.path.dirname(tiny.__file__)!r})
 import tiny
-plan = tiny.vector_pipeline(pathlib.Path({str(tmp_path)!r})).compile()
+from ge_engine import Gear
+plan = tiny.vector_pipeline(pathlib.Path({str(tmp_path)!r})).compile(cache=False)
 child = os.fork()
 if not child:
     del plan
     gc.collect()
     os._exit(0)
 os.waitpid(child, 0)
-assert plan.folder.exists()
-folder = plan.folder
+graph = pathlib.Path(plan.built["dense"].static[Gear(1)].path)
+assert graph.exists()
 del plan
 gc.collect()
-assert not folder.exists()
+assert not graph.exists()
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 

@@ -1,0 +1,95 @@
+"""A stage from the cache, or built, and kept there for the next time."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import onnx
+
+from ops import Finding
+
+from ..build import Progress, assembled, make
+from ..gears import Gears
+from ..model import Model
+from ..stage import BuiltStage, Made, StageGraph
+from .folders import Held, new_folder
+from .key import key_of
+from .manifest import About
+from .store import FOLDER, OFF, Cache
+
+
+def build_cached(
+    stage: StageGraph, gears: Gears, cache: Cache | None, progress: Progress | None = None
+) -> tuple[BuiltStage, Held]:
+    """What `build` makes, and the folder that its graphs lie in: they are there until it is closed.
+
+    Where the cache cannot be used, the stage is built without it, and a finding says so.
+    Errors: as build; OSError where there is no room for the graphs in the folder for temporary files either.
+    """
+    progress = progress or (lambda what, done, total: None)
+    model, notes = assembled(stage, gears)
+    if cache is not None:
+        try:
+            made, held = _from(cache, stage, gears, model, progress)
+        except OSError as error:
+            notes.append(_unusable(stage, error))
+        else:
+            return made.built(stage, gears, notes), held
+    held = new_folder(Path(tempfile.gettempdir()))
+    try:
+        return make(stage, gears, model, held.path, progress).built(stage, gears, notes), held
+    except BaseException:
+        held.close()
+        raise
+
+
+def _from(
+    cache: Cache, stage: StageGraph, gears: Gears, model: onnx.ModelProto, progress: Progress
+) -> tuple[Made, Held]:
+    total = len(gears) + 1
+    digests = cache.digests()
+    key = key_of(stage, gears, model, digests.of)
+    taken = cache.take(key)
+    if taken is None:
+        waiting = f"{stage.name}: another process builds it"
+        with cache.building(key, lambda: progress(waiting, 0, total)):
+            taken = cache.take(key)  # by now somebody else may have built it
+            if taken is None:
+                return _into(cache, key, stage, gears, model, progress, digests.hold)
+    held, made = taken
+    progress(f"{stage.name}: from the cache", total, total)
+    return made, held
+
+
+def _into(
+    cache: Cache,
+    key: str,
+    stage: StageGraph,
+    gears: Gears,
+    model: onnx.ModelProto,
+    progress: Progress,
+    unchanged: Callable[[], bool],
+) -> tuple[Made, Held]:
+    """Build an entry. One whose files of weights have changed meanwhile is nobody else's."""
+    held = cache.new()
+    try:
+        made = make(stage, gears, model, held.path, progress)
+        if unchanged():
+            models = dict.fromkeys(step.op.file for step in stage.steps if isinstance(step.op, Model))
+            made = cache.keep(key, held, About(stage.name, tuple(map(str, gears)), tuple(models)), made)
+        return made, held
+    except BaseException:
+        held.close()
+        raise
+
+
+def _unusable(stage: StageGraph, error: OSError) -> Finding:
+    return Finding(
+        "G58",
+        "advice",
+        stage.steps[0].where,
+        f"stage '{stage.name}' was built without the compile cache: {error}",
+        f"give {FOLDER} a folder that can be written and has room, or set it to {OFF}",
+    )

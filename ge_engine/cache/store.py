@@ -1,0 +1,202 @@
+"""Store: the entries of the cache. Each is a folder named by its key, renamed into place when it is whole."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ops import BuildError
+
+from ..lock import locked
+from ..stage import Made
+from . import manifest
+from .digests import Digests
+from .folders import IN_USE, PREFIX, Held, cache_folder, hold, new_folder, remove, sweep
+from .manifest import About, Damaged
+
+FOLDER, MOST = "GEPIPE_CACHE", "GEPIPE_CACHE_GB"
+OFF = "off"
+MOST_GB = 10.0
+_GB = 10**9
+_WAIT_S = 600  # for another process that builds the same; one that hangs must not keep all others from it
+_FORGET_S = 30 * 86400
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One built stage on disk. about: None where the manifest is damaged."""
+
+    key: str
+    path: Path
+    about: About | None
+    nbytes: int
+    last_used_s: float
+
+    @property
+    def name(self) -> str:
+        return self.key[:12]
+
+
+class Cache:
+    """Built stages in a folder (the user's own cache where none is named), no more than most_nbytes of them."""
+
+    def __init__(self, folder: Path | None = None, most_nbytes: int = int(MOST_GB * _GB)) -> None:
+        self._folder = folder
+        self.most_nbytes = most_nbytes
+
+    @classmethod
+    def of_environment(cls, environment: Mapping[str, str] = os.environ) -> Cache | None:
+        """As GEPIPE_CACHE (a folder, or off) and GEPIPE_CACHE_GB say; None where it is off.
+
+        Errors: BuildError for a size that is none.
+        """
+        words = environment.get(MOST) or str(MOST_GB)
+        try:
+            most_nbytes = int(float(words) * _GB)
+        except (ValueError, OverflowError):
+            most_nbytes = -1
+        if most_nbytes < 0:
+            raise BuildError(f"{MOST} is {words!r}", fix="give the most that the cache may hold in GB, as 10")
+        name = environment.get(FOLDER, "")
+        if name.lower() == OFF:
+            return None
+        return cls(Path(name).expanduser().absolute() if name else None, most_nbytes)
+
+    @property
+    def folder(self) -> Path:
+        """Errors: OSError for a user who has no home."""
+        return self._folder or cache_folder() / "compiled"
+
+    def digests(self) -> Digests:
+        return Digests(self.folder / "digests")
+
+    def take(self, key: str) -> tuple[Held, Made] | None:
+        """An entry, held; None where it is not there, or is damaged. Errors: OSError."""
+        held = hold(self._place(key))
+        if held is None:
+            return None
+        try:
+            made = manifest.read(held.path, key)
+        except Damaged:
+            held.close()
+            return None
+        except BaseException:
+            held.close()
+            raise
+        with suppress(OSError):  # a cache may be read-only
+            os.utime(held.path / IN_USE)
+        return held, made
+
+    def building(self, key: str, waiting: Callable[[], None]) -> AbstractContextManager[None]:
+        """Held by the one that builds an entry. `waiting` is called if it is somebody else. Errors: OSError."""
+        return locked(self._made("locks") / key, waiting, _WAIT_S)
+
+    def new(self) -> Held:
+        """A folder to build an entry in. Errors: OSError."""
+        sweep(Path(tempfile.gettempdir()))
+        return new_folder(self._made("building"))
+
+    def keep(self, key: str, held: Held, about: About, made: Made) -> Made:
+        """Make an entry of what was built; where it lies now. Others make room for it, the least recently used first.
+
+        What cannot be moved to its place stays as it is. Errors: OSError where there is no room.
+        """
+        manifest.write(held.path, key, about, made)
+        place = self._place(key)
+        self._made("entries")
+        if os.path.lexists(place):  # damaged, or somebody was quicker: then it is in use
+            remove(place, self._aside())
+        try:
+            held.moved(place)
+        except OSError:
+            return made
+        with suppress(OSError):
+            self._make_room(key)
+        return manifest.moved(made, place)
+
+    def entries(self) -> list[Entry]:
+        """What there is, the most recently used first. Errors: OSError."""
+        found = []
+        for place in (self.folder / "entries").glob("*"):
+            if re.fullmatch(r"[0-9a-f]{64}", place.name):
+                with suppress(FileNotFoundError):  # it goes while we look
+                    found.append(_entry(place))
+        return sorted(found, key=lambda entry: -entry.last_used_s)
+
+    def drop(self, entry: Entry) -> bool:
+        """Remove an entry, unless a plan holds it; whether it went. Errors: OSError."""
+        return remove(entry.path, self._aside())
+
+    def clear(self, older_than_s: float = 0) -> list[Entry]:
+        """Remove what has not been used for so long, and is not in use now; what went. Errors: OSError."""
+        now = time.time()
+        gone = [entry for entry in self.entries() if entry.last_used_s <= now - older_than_s and self.drop(entry)]
+        sweep(self.folder / "building")
+        self._forget(older_than_s)
+        return gone
+
+    def check(self) -> Iterator[tuple[Entry, str]]:
+        """Read every entry whole; those that are damaged, with the reason. They are dropped. Errors: OSError."""
+        for entry in self.entries():
+            held = hold(entry.path)
+            try:
+                manifest.read(entry.path, entry.key, thorough=True)
+            except Damaged as error:
+                reason = str(error)
+            else:
+                continue
+            finally:
+                if held:
+                    held.close()
+            self.drop(entry)
+            yield entry, reason
+
+    def _make_room(self, key: str) -> None:
+        entries = self.entries()
+        total = sum(entry.nbytes for entry in entries)
+        for entry in reversed(entries):
+            if total > self.most_nbytes and entry.key != key and self.drop(entry):
+                total -= entry.nbytes
+        self._forget(_FORGET_S)
+
+    def _forget(self, older_than_s: float) -> None:
+        """Remove old digests and locks; a lock that somebody waits for only lets two build the same."""
+        before = time.time() - older_than_s
+        for folder in ("digests", "locks"):
+            for path in (self.folder / folder).glob("*"):
+                with suppress(FileNotFoundError):
+                    if path.lstat().st_mtime <= before:
+                        path.unlink()
+
+    def _place(self, key: str) -> Path:
+        return self.folder / "entries" / key
+
+    def _made(self, name: str) -> Path:
+        """A folder of the cache, private to its user, as caches are."""
+        if not self.folder.is_dir():
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def _aside(self) -> Path:
+        return self._made("building") / f"{PREFIX}{os.getpid()}-{time.monotonic_ns()}.gone"
+
+
+def _entry(place: Path) -> Entry:
+    try:
+        about = manifest.about(place)
+    except Damaged:
+        about = None
+    try:
+        last_used_s = (place / IN_USE).stat().st_mtime
+    except OSError:
+        last_used_s = place.lstat().st_mtime
+    nbytes = sum(path.lstat().st_size for path in place.iterdir()) if place.is_dir() else place.lstat().st_size
+    return Entry(place.name, place, about, nbytes, last_used_s)

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ge_engine.cache.folders import IN_USE, Held
+from ge_engine.cache.manifest import MANIFEST, About
+from ge_engine.cache.store import Cache
+from ge_engine.gears import Gear
+from ge_engine.stage import Made, StaticGraph
+from ops import BuildError
+
+KEYS = [digit * 64 for digit in "abcdef"]
+ABOUT = About("stage", ("1",), ())
+
+
+def put(cache: Cache, key: str, nbytes: int = 1000) -> tuple[Held, Made]:
+    """An entry as the build makes one, of about so many bytes."""
+    held = cache.new()
+    path = held.path / "stage_1.onnx"
+    path.write_bytes(b"x" * nbytes)
+    made = Made({Gear(1): StaticGraph(Gear(1), str(path), (), ())}, {}, None, None, (), ())
+    return held, cache.keep(key, held, ABOUT, made)
+
+
+def keys(cache: Cache) -> set[str]:
+    return {entry.key for entry in cache.entries()}
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "cache", most_nbytes=12_000)  # three of 3,000 bytes, with what is beside them
+
+
+def test_what_is_kept_is_taken(cache: Cache) -> None:
+    assert cache.take(KEYS[0]) is None
+    held, made = put(cache, KEYS[0])
+    held.close()
+    taken = cache.take(KEYS[0])
+    assert taken is not None
+    again, same = taken
+    assert same == made
+    assert Path(same.static[Gear(1)].path).parent == again.path == cache.folder / "entries" / KEYS[0]
+    again.close()
+    (entry,) = cache.entries()
+    assert (entry.key, entry.name, entry.about) == (KEYS[0], "a" * 12, ABOUT)
+    assert entry.nbytes > 1000
+    assert [path.name for path in (cache.folder / "building").iterdir()] == []
+
+
+def test_the_least_recently_used_makes_room_and_never_the_new_one(cache: Cache) -> None:
+    for age, key in ((1, KEYS[0]), (3, KEYS[1]), (2, KEYS[2])):
+        put(cache, key, 3000)[0].close()
+        os.utime(cache.folder / "entries" / key / IN_USE, (1e9 - age, 1e9 - age))
+    taken = cache.take(KEYS[1])  # now it is the one that was used last
+    assert taken is not None
+    taken[0].close()
+    put(cache, KEYS[3], 3000)[0].close()
+    assert keys(cache) == {KEYS[0], KEYS[1], KEYS[3]}
+    put(cache, KEYS[4], 50_000)[0].close()
+    assert keys(cache) == {KEYS[4]}
+
+
+def test_what_a_plan_holds_is_not_removed(cache: Cache) -> None:
+    held, made = put(cache, KEYS[0], 3000)
+    put(cache, KEYS[1], 9000)[0].close()
+    assert keys(cache) == {KEYS[0], KEYS[1]}
+    assert {entry.key for entry in cache.clear()} == {KEYS[1]}
+    assert Path(made.static[Gear(1)].path).read_bytes() == b"x" * 3000
+    held.close()
+    assert {entry.key for entry in cache.clear()} == {KEYS[0]}
+    assert keys(cache) == set()
+
+
+def test_clear_spares_what_was_used_lately(cache: Cache) -> None:
+    for key in KEYS[:2]:
+        put(cache, key)[0].close()
+    os.utime(cache.folder / "entries" / KEYS[0] / IN_USE, (1e9, 1e9))
+    assert {entry.key for entry in cache.clear(older_than_s=3600)} == {KEYS[0]}
+    assert keys(cache) == {KEYS[1]}
+
+
+def test_clear_leaves_nothing_of_ours_and_all_that_is_not(cache: Cache) -> None:
+    put(cache, KEYS[0])[0].close()
+    with cache.building(KEYS[0], lambda: None):
+        pass
+    foreign = [cache.folder / "notes.txt", cache.folder / "entries" / "notes.txt", cache.folder / "entries" / "folder"]
+    for path in foreign[:2]:
+        path.touch()
+    foreign[2].mkdir()
+    cache.clear()
+    assert {path for path in cache.folder.rglob("*") if path.is_file() or path in foreign} == set(foreign)
+
+
+def test_a_damaged_entry_is_not_taken_and_gives_way(cache: Cache) -> None:
+    put(cache, KEYS[0])[0].close()
+    (cache.folder / "entries" / KEYS[0] / MANIFEST).write_text("{")
+    assert cache.take(KEYS[0]) is None
+    (entry,) = cache.entries()
+    assert entry.about is None
+    put(cache, KEYS[0])[0].close()
+    taken = cache.take(KEYS[0])
+    assert taken is not None
+    taken[0].close()
+
+
+@pytest.mark.parametrize("kind", ["a file", "an empty folder", "a foreign folder", "a link"])
+def test_what_stands_in_the_place_of_an_entry_gives_way(kind: str, cache: Cache, tmp_path: Path) -> None:
+    place = cache.folder / "entries" / KEYS[0]
+    place.parent.mkdir(parents=True)
+    if kind == "a file":
+        place.touch()
+    elif kind == "a link":
+        (tmp_path / "theirs").mkdir()
+        place.symlink_to(tmp_path / "theirs", target_is_directory=True)
+    else:
+        place.mkdir()
+        if kind == "a foreign folder":
+            (place / "notes.txt").touch()
+    assert len(cache.entries()) == 1
+    assert cache.take(KEYS[0]) is None
+    held, _ = put(cache, KEYS[0])
+    assert held.path == place
+    held.close()
+    assert kind != "a link" or (tmp_path / "theirs").exists()
+
+
+def test_who_comes_second_keeps_its_own(cache: Cache) -> None:
+    first, _ = put(cache, KEYS[0])
+    second, made = put(cache, KEYS[0])
+    path = Path(made.static[Gear(1)].path)
+    assert path.parent == second.path != first.path
+    assert path.exists()
+    second.close()
+    assert not path.exists()
+    assert keys(cache) == {KEYS[0]}
+    first.close()
+
+
+def test_check_reads_all_of_it_and_drops_what_is_damaged(cache: Cache) -> None:
+    for key in KEYS[:2]:
+        put(cache, key)[0].close()
+    assert list(cache.check()) == []
+    (cache.folder / "entries" / KEYS[1] / "stage_1.onnx").write_bytes(b"y" * 1000)
+    ((entry, reason),) = cache.check()
+    assert (entry.key, reason) == (KEYS[1], "stage_1.onnx is not as it was written")
+    assert keys(cache) == {KEYS[0]}
+
+
+def test_there_may_be_no_cache_yet(cache: Cache) -> None:
+    assert cache.entries() == []
+    assert cache.clear() == []
+    assert list(cache.check()) == []
+    assert not cache.folder.exists()
+
+
+def test_the_environment_says_where_it_is_and_how_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    usual = Cache.of_environment({})
+    assert usual is not None
+    assert (usual.folder, usual.most_nbytes) == (tmp_path / "gepipe" / "compiled", 10**10)
+    named = Cache.of_environment({"GEPIPE_CACHE": str(tmp_path / "there"), "GEPIPE_CACHE_GB": "0.5"})
+    assert named is not None
+    assert (named.folder, named.most_nbytes) == (tmp_path / "there", 5 * 10**8)
+    assert Cache.of_environment({"GEPIPE_CACHE": "off"}) is None
+
+
+@pytest.mark.parametrize("size", ["much", "-1", "inf", "nan", "10 GB"])
+def test_a_size_that_is_none_is_refused(size: str) -> None:
+    with pytest.raises(BuildError, match=f"GEPIPE_CACHE_GB is '{size}'") as error:
+        Cache.of_environment({"GEPIPE_CACHE_GB": size})
+    assert error.value.fix == "give the most that the cache may hold in GB, as 10"
