@@ -65,11 +65,15 @@ class GraphBuilder:
         return GraphValue(name, spec)
 
     def op(self, op_type: str, *inputs: Any, **attributes: Any) -> GraphValue:
+        (value,) = self.ops(op_type, 1, *inputs, **attributes)
+        return value
+
+    def ops(self, op_type: str, count: int, *inputs: Any, **attributes: Any) -> tuple[GraphValue, ...]:
         name = self.unique(f"{self.prefix}{op_type}")
-        output = self.unique(f"{name}_out")
+        outputs = [self.unique(f"{name}_out") for _ in range(count)]
         names = [value.name for value in inputs]
-        self.nodes.append(helper.make_node(op_type, names, [output], name=name, **attributes))
-        return GraphValue(output)
+        self.nodes.append(helper.make_node(op_type, names, outputs, name=name, **attributes))
+        return tuple(map(GraphValue, outputs))
 
     def constant(self, array: Array) -> GraphValue:
         name = self.unique(f"{self.prefix}constant")

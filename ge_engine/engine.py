@@ -8,7 +8,7 @@ from ops import DeviceError
 
 from .buffer import Buffer
 from .devices.base import Device, Stream
-from .gears import pick
+from .gears import Gear, pick
 from .stage import BuiltStage
 
 
@@ -41,6 +41,11 @@ class Engine:
             self.rows = stage.gears.largest
         self.batches = tuple(batch for batch in stage.gears.batches if batch <= self.rows) or (1,)
         self.sizes = tuple({gear.dims: gear for gear in stage.gears}.values())
+        self._gears = {
+            (size, n): gear.with_batch(pick(self.batches, n) if self.pads else n)
+            for size, gear in enumerate(self.sizes)
+            for n in range(1, self.rows + 1)
+        }
         self._program = device.load(stage, slots, self.rows)
 
     def inputs(self, slot: int, size: int = 0) -> Buffer:
@@ -50,14 +55,17 @@ class Engine:
     def outputs(self, slot: int, size: int = 0) -> Buffer:
         return self._program.outputs(slot, self.sizes[size])
 
+    def gear(self, n: int, size: int = 0) -> Gear:
+        """The gear that n rows run in."""
+        return self._gears[size, n]
+
     def enqueue(self, slot: int, n: int, stream: Stream, size: int = 0) -> None:
         """Run the first n rows of the slot.
 
         Errors: DeviceError naming the stage, the gear and the stream.
         """
         assert 1 <= n <= self.rows, (n, self.rows)
-        batch = pick(self.batches, n) if self.pads else n
-        gear = self.sizes[size].with_batch(batch)
+        gear = self._gears[size, n]
         try:
             self._program.enqueue(slot, gear, stream)
         except DeviceError as error:

@@ -90,6 +90,15 @@ def _dtype(value: onnx.ValueInfoProto, model: str, kind: str) -> str:
     return dtype
 
 
+def _conversion(spec: TensorSpec, dtype: str) -> str:
+    """What makes this dtype of such values."""
+    if spec.dtype == "bytes":
+        return "make numbers of the bytes: ops.DecodeImage and ops.Normalize of a picture, ops.Tokenize of a text"
+    if spec.dtype == "uint8" and spec.rank == 3 and dtype == "float32":
+        return "put a Normalize before it, or else a Cast to float32"
+    return f"put a Cast to {dtype} before it"
+
+
 def _check_input(
     value: onnx.ValueInfoProto, dtype: str, spec: TensorSpec, model: str, bound: dict[str, tuple[Any, str]]
 ) -> None:
@@ -100,9 +109,7 @@ def _check_input(
         return SpecError(f"{spec}: {message}", fix=fix, input=value.name, rule=rule)
 
     if spec.dtype != dtype:
-        pixels = spec.dtype == "uint8" and spec.rank == 3 and dtype == "float32"
-        fix = "put a Normalize before it, or else a Cast to float32" if pixels else f"put a Cast to {dtype} before it"
-        raise refuse(f"dtype is {spec.dtype}, {wants}", fix, "G10")
+        raise refuse(f"dtype is {spec.dtype}, {wants}", _conversion(spec, dtype), "G10")
     if declared == ():
         raise refuse(f"{wants}, a scalar: there is no batch axis", "export it with the batch as the first axis")
     if declared is not None and spec.rank != len(declared) - 1:

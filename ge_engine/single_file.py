@@ -15,6 +15,7 @@ from .fold import folded
 from .shapes import Shape, set_shape
 from .stage import StageGraph
 
+Names = Sequence[tuple[str, str]]
 LIMIT = 2**31 - 2**24  # protobuf takes less than 2 GiB
 
 
@@ -44,11 +45,14 @@ def any_size_graph(stage: StageGraph, outputs: Mapping[str, Shape]) -> onnx.Mode
     return graph
 
 
-def write_single_file(model: onnx.ModelProto, outputs: Sequence[tuple[str, str]], path: Path) -> None:
+def write_single_file(model: onnx.ModelProto, inputs: Names, outputs: Names, path: Path) -> None:
     """Write a graph with its weights inside, or beside it where they are too large for one file.
 
-    outputs: for each output, its name in the file and the graph's own name for it; one value may have several.
+    inputs, outputs: for each, its name in the file and the graph's own name for it; one output may have several.
     """
+    for name, key in inputs:
+        if name != key:
+            _rename(model.graph, key, name)
     _name_outputs(model.graph, outputs)
     heavy = [tensor for tensor in model.graph.initializer if weights.is_heavy(tensor)]
     if sum(weights.nbytes(tensor) for tensor in heavy) < LIMIT:
@@ -60,7 +64,11 @@ def write_single_file(model: onnx.ModelProto, outputs: Sequence[tuple[str, str]]
     path.write_bytes(model.SerializeToString(deterministic=True))
 
 
-def _name_outputs(graph: onnx.GraphProto, outputs: Sequence[tuple[str, str]]) -> None:
+def _name_outputs(graph: onnx.GraphProto, outputs: Names) -> None:
+    own = {key: f"{key}.own" if any(name == key != other for name, other in outputs) else key for _, key in outputs}
+    for key in (key for key in own if own[key] != key):  # another value goes by this name outside
+        _rename(graph, key, own[key])
+    outputs = [(name, own[key]) for name, key in outputs]
     by_name = {value.name: value for value in graph.output}
     named = []
     for name, key in outputs:
@@ -74,3 +82,15 @@ def _name_outputs(graph: onnx.GraphProto, outputs: Sequence[tuple[str, str]]) ->
     graph.output.extend(named)
     known = {value.name for value in graph.value_info}
     graph.value_info.extend(by_name[key] for key in by_name if key not in {name for name, _ in outputs} | known)
+
+
+def _rename(graph: onnx.GraphProto, old: str, new: str) -> None:
+    """Give a tensor another name wherever it is made, read or declared."""
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        value.name = new if value.name == old else value.name
+    for node in graph.node:
+        for names in (node.input, node.output):
+            names[:] = [new if name == old else name for name in names]
+        for attribute in node.attribute:
+            for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
+                _rename(inner, old, new)

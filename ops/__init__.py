@@ -14,6 +14,7 @@ from .errors import (
     GepipeError,
     ModelError,
     OpError,
+    QueueError,
     SampleError,
     ServerError,
     SpecError,
@@ -27,9 +28,11 @@ from .normalize import Normalize
 from .op import Builder, Edge, Op, Value
 from .pad import Pad
 from .resize import Resize
+from .resize_crop import ResizeCrop
 from .similarity import Similarity
 from .softmax import Softmax
 from .spec import ENCODED_IMAGE, TEXT, Array, Counted, Graded, TensorSpec
+from .swap_channels import SwapChannels
 from .tokenize import Tokenize
 from .top_k import TopK
 from .where import Where
@@ -62,12 +65,15 @@ __all__ = [
     "Op",
     "OpError",
     "Pad",
+    "QueueError",
     "Resize",
+    "ResizeCrop",
     "SampleError",
     "ServerError",
     "Similarity",
     "Softmax",
     "SpecError",
+    "SwapChannels",
     "TensorSpec",
     "Tokenize",
     "TopK",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -44,6 +45,7 @@ class Cast(Op[Edge]):
     'float16[n,4]'
     """
 
+    lowered_within: ClassVar[float | None] = 0.0
     dtype: str
 
     def infer(self, x: TensorSpec) -> TensorSpec:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,6 +30,7 @@ class CenterCrop(Op[Edge]):
     'uint8[224,224,3]'
     """
 
+    lowered_within: ClassVar[float | None] = 0.0
     height: int
     width: int
 
@@ -52,6 +54,10 @@ class CenterCrop(Op[Edge]):
         target = inside(out, rows.border, columns.border, rows.length, columns.length, 0)
         target[...] = image[rows.start : rows.start + rows.length, columns.start : columns.start + columns.length]
         return out
+
+    def corner(self, height: int, width: int) -> tuple[int, int]:
+        """The first row and column of an image that are kept."""
+        return _Cut.of(height, self.height).start, _Cut.of(width, self.width).start
 
     def lower(self, g: Builder, image: Value) -> Value:
         height, width, _ = image.spec.shape

@@ -9,6 +9,7 @@ GepipeError              anything this library refuses
 ├── ModelError           a model file that cannot be used
 ├── BuildError           a stage that cannot be made a static graph
 ├── DeviceError          the runtime or the hardware failed
+├── QueueError           a sample that never ran: the queue was full, or its time was over
 ├── ExportError          a plan that cannot be written as a model repository
 ├── ServerError          an inference server that cannot be found, started or asked
 ├── WrongUse             what was typed on the command line cannot be done
@@ -96,6 +97,10 @@ class BuildError(GepipeError):
 
 class DeviceError(GepipeError):
     """The runtime or the hardware failed."""
+
+
+class QueueError(GepipeError):
+    """A sample that never ran: the queue was full, or its time was over."""
 
 
 class ServerError(GepipeError):

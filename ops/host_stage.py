@@ -6,6 +6,8 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cache
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -45,6 +47,7 @@ class HostStage:
     """
 
     def __init__(self, steps: Sequence[Step], keep: frozenset[str]) -> None:
+        _keep_freed_memory()
         self.steps = tuple(steps)
         made = {key for step in steps for key, _, _ in step.outputs}
         readers = Counter(key for step in steps for key in set(step.inputs))
@@ -60,19 +63,41 @@ class HostStage:
             for index in range(len(self.steps))
         )
 
-    def run(self, values: dict[str, Any], out: Mapping[str, Array], on_gear: OnGear | None = None) -> int:
+    def run(
+        self,
+        values: dict[str, Any],
+        out: Mapping[str, Array],
+        on_gear: OnGear | None = None,
+        times: list[float] | None = None,
+        sizes: list[int] | None = None,
+    ) -> int:
         """Add what the steps make to `values` (of one sample); the bytes that had to be copied.
 
         out: for a key, the array that must hold it: the op writes there, or its result is copied there.
         on_gear: told the size gear that a step is about to emit, in time to put the right row into `out`.
+        times, sizes: after each step they get the clock (perf_counter), and the bytes that the step made.
         Errors: OpError, or the op's own GepipeError, with the node named.
         """
         copied = 0
         for runner, drop in zip(self._runners, self._drop):
             copied += runner.run(values, out, on_gear)
+            if times is not None:
+                times.append(perf_counter())
+            if sizes is not None:
+                sizes.append(sum(_nbytes(values[key]) for key, _, _ in runner.step.outputs))
             for key in drop:
                 values.pop(key, None)
         return copied
+
+
+@cache
+def _keep_freed_memory() -> None:
+    """Let a picture use the memory of the one before it, which makes decoding twice as fast.
+
+    glibc returns a large block to the system when it is freed, and the next one costs a page fault for every 4 KiB.
+    Once it has seen a block of up to 32 MiB freed, it keeps those that are smaller.
+    """
+    np.empty(31 << 20, np.uint8)
 
 
 def _line_of(error: BaseException, op: Op[Any]) -> str:
@@ -83,6 +108,9 @@ def _line_of(error: BaseException, op: Op[Any]) -> str:
             line = f" ({Where(trace.tb_frame.f_code.co_filename, trace.tb_lineno)})"
         trace = trace.tb_next
     return line
+
+
+_NONE: dict[str, Array] = {}
 
 
 class _Runner:
@@ -104,7 +132,7 @@ class _Runner:
         try:
             if self.gear is not None and on_gear is not None:
                 on_gear(step, self.gear(*arrays))
-            targets = {check.output: out[check.key] for check in self.checks if check.key in out}
+            targets = {check.output: out[check.key] for check in self.checks if check.key in out} if out else _NONE
             if not targets or not self.takes_out:
                 result = self.run_op(*arrays)
             else:
@@ -141,11 +169,15 @@ class _Runner:
         return copied
 
 
+def _nbytes(value: Any) -> int:
+    return len(value) if isinstance(value, bytes) else int(value.nbytes)
+
+
 def _locked(value: Any) -> Any:
     """An array as its reader may have it: read-only."""
     if isinstance(value, np.ndarray):
         value = value.view()
-        value.flags.writeable = False
+        value.setflags(write=False)
     return value
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,6 +27,7 @@ class L2Normalize(Op[Edge]):
     [0.6000000238418579, 0.800000011920929]
     """
 
+    lowered_within: ClassVar[float | None] = 1e-6
     axis: int = -1
     eps: float = 1e-12
 

@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, get_args, get_origin, runtime_checkable
+from typing import Any, ClassVar, Generic, NoReturn, Protocol, TypeVar, get_args, get_origin, runtime_checkable
 
 from .errors import DeclarationError, SpecError
 from .spec import Array, TensorSpec
@@ -43,6 +43,22 @@ class Edge:
     output: str = ""
 
 
+def _refuse(edge: Edge, *others: Any) -> NoReturn:
+    raise DeclarationError(
+        "an edge stands for a value of every sample: it can neither be calculated with nor be taken apart",
+        fix="put an op there: ops.Normalize scales and shifts, ops.Cast converts; for all else write your own op",
+        where=str(caller()),
+    )
+
+
+for _operator in (
+    *(f"{side}{name}" for side in ("", "r") for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")),
+    *("matmul", "rmatmul", "neg", "abs", "lt", "le", "gt", "ge", "getitem"),
+):
+    setattr(Edge, f"__{_operator}__", _refuse)  # not in the class: a type checker says it by itself
+Edge.__array_ufunc__ = None  # type: ignore[attr-defined]  # numpy's own operators ask the edge, too
+
+
 class Value(Protocol):
     """A tensor of a graph under construction, with a leading batch axis."""
 
@@ -62,6 +78,9 @@ class Builder(Protocol):
 
     def op(self, op_type: str, *inputs: Value, **attributes: Any) -> Value:
         """Add an ONNX node with one output."""
+
+    def ops(self, op_type: str, count: int, *inputs: Value, **attributes: Any) -> tuple[Value, ...]:
+        """Add an ONNX node with so many outputs."""
 
     def constant(self, array: Array) -> Value:
         """Add an initializer, exactly as given (no axis is added)."""
@@ -85,10 +104,14 @@ class Op(Generic[R]):
     gear(*arrays) -> int                        only of an op that emits Graded dims: the index of the size that run
                                                 will take for these arrays, so that it can be handed the right `out`
 
+    lowered_within: how far `lower` may be from `run`, as a share of the largest value: 0.0 for the same bytes, None
+    where that is not known. With exact=True only an op of 0.0 runs inside a model's graph.
+
     `Op[Edge]` has one output; `Op[SomeNamedTuple]` has the outputs that the NamedTuple names. The inputs are the
     parameters of `infer`. A user's own op works like a built-in one.
     """
 
+    lowered_within: ClassVar[float | None] = None
     _bundle: ClassVar[Any] = None
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -137,15 +160,7 @@ class Op(Generic[R]):
         given = {**{f"input {i + 1}": edge for i, edge in enumerate(inputs)}, **named}
         for label, edge in given.items():
             if not isinstance(edge, Edge):
-                fields = getattr(edge, "_fields", ())
-                fix = (
-                    f"pass one of its outputs: {', '.join(f'.{field}' for field in fields)}"
-                    if fields
-                    else "pass an edge"
-                )
-                raise DeclarationError(
-                    f"{type(self).__name__}, {label}: {type(edge).__name__} is not an edge", fix=fix, where=str(where)
-                )
+                raise not_an_edge(f"{type(self).__name__}, {label}", edge, where)
         if not given:
             raise DeclarationError(
                 f"{type(self).__name__} is called without an input", fix="pass an edge", where=str(where)
@@ -160,6 +175,19 @@ class Op(Generic[R]):
         else:
             result = self._bundle(*(Edge(sink, node, output) for output in self.output_names))
         return result  # type: ignore[no-any-return]  # R is what the class was declared with
+
+
+def not_an_edge(reader: str, value: Any, where: Where) -> DeclarationError:
+    """What was given instead of an edge, and how to get the edge that was meant."""
+    kind = type(value).__name__
+    if isinstance(value, Op):
+        message = f"{kind} is not called"
+        fix = f"call it on what it reads: {kind}(...)(x), settings in the first pair of brackets, edges in the second"
+    else:
+        fields = ", ".join(f".{field}" for field in getattr(value, "_fields", ()))
+        message = f"{kind} is not an edge"
+        fix = f"pass one of its outputs: {fields}" if fields else "pass what an op or pipeline.input returned"
+    return DeclarationError(f"{reader}: {message}", fix=fix, where=str(where))
 
 
 REGISTRY: dict[str, type[Op[Any]]] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,6 +27,7 @@ class Pad(Op[Edge]):
     'uint8[5,6,3]'
     """
 
+    lowered_within: ClassVar[float | None] = 0.0
     top: int = 0
     bottom: int = 0
     left: int = 0

@@ -34,20 +34,37 @@ FILTERS: dict[str, tuple[Callable[[Array], Array], int]] = {  # the function of 
 }
 
 
-def pillow_resize(image: Array, filter: str, out: Array) -> None:
-    """Resize uint8[h,w,C] to fill `out`, as Pillow 12.2 does.
+class Window(NamedTuple):
+    """Where a part of a resized image lies: the whole size, and the part's upper left corner."""
+
+    height: int
+    width: int
+    top: int
+    left: int
+
+
+def pillow_resize(image: Array, filter: str, out: Array, window: Window | None = None) -> None:
+    """Resize [h,w,C] of uint8 to fill `out`, as Pillow 12.2 does; or to a larger size, of which `out` is a window.
 
     Each pass rounds to 8 bits, so their order matters: columns first, but for a very tall image that gets shorter.
     A side that stays has no pass.
     """
-    height, width = out.shape[:2]
-    if image.shape[0] > 100 * image.shape[1] and height < image.shape[0]:
-        image = _resize_rows(image, height, filter)
-    if width != image.shape[1]:
-        image = _transpose(_resize_rows(_transpose(image), width, filter))
-    made = _resize_rows(image, height, filter, out if out.flags.c_contiguous else None)
+    height, width, top, left = window or Window(out.shape[0], out.shape[1], 0, 0)
+    rows, columns = range(top, top + out.shape[0]), range(left, left + out.shape[1])
+    full = len(image)
+    if full > 100 * image.shape[1] and height < full:
+        made = _resize_columns(_resize_rows(image, height, filter, rows), width, filter, columns)
+    else:
+        image = _resize_columns(image[_seen(full, height, filter, rows)], width, filter, columns)
+        made = _pass(image, full, height, filter, rows, out if out.flags.c_contiguous else None)
     if made is not out:
         out[...] = made
+
+
+def _resize_columns(image: Array, size: int, filter: str, columns: range) -> Array:
+    if size == image.shape[1]:
+        return image[:, columns.start : columns.stop]
+    return _transpose(_resize_rows(_transpose(image), size, filter, columns))
 
 
 def _transpose(image: Array) -> Array:
@@ -55,19 +72,24 @@ def _transpose(image: Array) -> Array:
     return cv2.transpose(image).reshape(width, height, channels)
 
 
-def _resize_rows(image: Array, size: int, filter: str, out: Array | None = None) -> Array:
-    """Resize along the first axis, into `out` (contiguous) if there is anything to do."""
-    if len(image) == size:
-        return image
+def _resize_rows(image: Array, size: int, filter: str, rows: range) -> Array:
+    """Some rows of the image resized along its first axis."""
+    return _pass(image[_seen(len(image), size, filter, rows)], len(image), size, filter, rows)
+
+
+def _pass(seen: Array, full: int, size: int, filter: str, rows: range, out: Array | None = None) -> Array:
+    """Some rows, from the source rows that they see, of `full` in all; into `out` (contiguous) if there is a pass."""
+    if full == size:
+        return seen
     if out is None:
-        out = np.empty((size, *image.shape[1:]), np.uint8)
-    if len(image) == 1:  # one source row has all the weight
-        out[...] = image
+        out = np.empty((len(rows), *seen.shape[1:]), np.uint8)
+    if full == 1:  # one source row has all the weight
+        out[...] = seen
         return out
-    flat, flat_out = image.reshape(len(image), -1), out.reshape(size, -1)
+    flat, flat_out = seen.reshape(len(seen), -1), out.reshape(len(rows), -1)
     # Output rows to a matrix product: more of them multiply more zeros, fewer make more calls.
-    rows = 64 if flat.shape[1] <= NARROW and len(image) < 2 * size else 8
-    for band in _bands(len(image), size, filter, rows):
+    step = 64 if flat.shape[1] <= NARROW and full < 2 * size else 8
+    for band in _bands(full, size, filter, rows, step):
         width = max(OWN_THREAD // band.weights.size, 4)
         for start in range(0, flat.shape[1], width):
             columns = slice(start, start + width)
@@ -87,29 +109,45 @@ def _round(levels: Array, out: Array) -> None:
 
 
 class _Band(NamedTuple):
-    """Some output rows, the source rows that they see, and the weights between them."""
+    """Some output rows, the source rows that they see, and the weights between them; both counted from the first."""
 
     target: slice
     source: slice
     weights: Array
 
 
+def _seen(size_in: int, size_out: int, filter: str, rows: range) -> slice:
+    """The source rows that some output rows see."""
+    if size_in == size_out:
+        return slice(rows.start, rows.stop)
+    first, last, _ = _weights(size_in, size_out, filter)
+    return slice(int(first[rows.start]), int(last[rows.stop - 1]))
+
+
 @lru_cache(maxsize=32)  # a table takes about 100 bytes for each source row, 550 for a narrow image
-def _bands(size_in: int, size_out: int, filter: str, rows: int) -> tuple[_Band, ...]:
+def _bands(size_in: int, size_out: int, filter: str, rows: range, step: int) -> tuple[_Band, ...]:
     first, last, weights = _weights(size_in, size_out, filter)
     taps = np.arange(weights.shape[1])
     bands = []
-    for start in range(0, size_out, rows):
-        target = slice(start, min(start + rows, size_out))
+    for start in range(rows.start, rows.stop, step):
+        target = slice(start, min(start + step, rows.stop))
         source = slice(int(first[start]), int(last[target].max()))
         # Two rows at least: a single one is a product of another kind, shared out when it is much smaller.
         matrix = np.zeros((max(target.stop - start, 2), source.stop - source.start + len(taps)))
         places = first[target, None] - source.start + taps
         np.put_along_axis(matrix[: len(places)], places, weights[target], axis=1)
-        bands.append(_Band(target, source, np.ascontiguousarray(matrix[:, : source.stop - source.start])))
+        shift = int(first[rows.start])
+        bands.append(
+            _Band(
+                slice(target.start - rows.start, target.stop - rows.start),
+                slice(source.start - shift, source.stop - shift),
+                np.ascontiguousarray(matrix[:, : source.stop - source.start]),
+            )
+        )
     return tuple(bands)
 
 
+@lru_cache(maxsize=32)
 def _weights(size_in: int, size_out: int, filter: str) -> tuple[Array, Array, Array]:
     """For each output row its first source row, the one after its last, and its weights in 1 / 2**22."""
     function, reach = FILTERS[filter]

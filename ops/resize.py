@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,9 +31,11 @@ class Resize(Op[Edge]):
     (antialiasing); of OpenCV's only area does. Models trained with torchvision or Hugging Face saw Pillow's.
     Host only: ONNX's Resize has none of these bytes.
 
-    Input:      image    uint8[h,w,C]           channels last, C is 1 or 3
-    Output:     resized  uint8[height,width,C]  with shorter=, names for the sides unless h and w are known
-    Errors:     SpecError for an unknown filter, or a size that is missing, given twice or no whole number.
+    Input:      image    uint8 or float32 [h,w,C]  channels last, C is 1 or 3; float32 for OpenCV's filters only
+    Output:     resized  [height,width,C]          of the same dtype; with shorter=, names for the sides unless h and w
+                                                   are known
+    Errors:     SpecError for an unknown filter, a Pillow filter of float32, or a size that is missing, given twice or
+                no whole number.
     Reference:  opencv_*: cv2.resize as installed; pillow_*: Pillow 12.2; shorter=: torchvision Resize(int)
     Deviation:  none, every byte
 
@@ -48,24 +51,25 @@ class Resize(Op[Edge]):
     shorter: int | None = None
 
     def infer(self, image: TensorSpec) -> TensorSpec:
-        require_pixels(image)
+        require_pixels(image, ("uint8",) if self.filter in PILLOW else ("uint8", "float32"))
         self._check()
         height, width, channels = image.shape
         if self.shorter is None or (isinstance(height, int) and isinstance(width, int)):
-            return TensorSpec("uint8", (*self._size(height, width), channels))
-        return TensorSpec("uint8", ("resized_height", "resized_width", channels))
+            return TensorSpec(image.dtype, (*self.size(height, width), channels))
+        return TensorSpec(image.dtype, ("resized_height", "resized_width", channels))
 
     def run(self, image: Array, out: Array | None = None) -> Array:
-        height, width = self._size(*image.shape[:2])
+        height, width = self.size(*image.shape[:2])
         if out is None:
-            out = np.empty((height, width, image.shape[2]), np.uint8)
+            out = np.empty((height, width, image.shape[2]), image.dtype)
         if self.filter in PILLOW:
             pillow_resize(image, self.filter, out)
         else:
             opencv_resize(image, OPENCV[self.filter], out)
         return out
 
-    def _size(self, height: Any, width: Any) -> tuple[int, int]:
+    def size(self, height: Any, width: Any) -> tuple[int, int]:
+        """The height and width that such an image gets."""
         if self.shorter is None:
             assert self.height is not None
             assert self.width is not None
@@ -91,9 +95,9 @@ class Resize(Op[Edge]):
             )
 
 
-def require_pixels(image: TensorSpec) -> None:
-    """Refuse what is not uint8[h,w,C] with 1 or 3 channels."""
-    require(image, "image", dtype=("uint8",), rank=3)
+def require_pixels(image: TensorSpec, dtypes: Sequence[str] = ("uint8",)) -> None:
+    """Refuse what is not [h,w,C] with 1 or 3 channels, of one of these dtypes."""
+    require(image, "image", dtype=dtypes, rank=3)
     if image.shape[2] not in (1, 3):
         raise SpecError(
             f"{image}: image has {image.shape[2]} channels, wanted 1 or 3",
@@ -103,7 +107,7 @@ def require_pixels(image: TensorSpec) -> None:
 
 
 def opencv_resize(image: Array, interpolation: int, out: Array) -> None:
-    """Resize uint8[h,w,C] to fill `out`, which may be a part of a larger image."""
+    """Resize [h,w,C] to fill `out`, which may be a part of a larger image."""
     if image.shape[2] == 1:
         image, out = image[:, :, 0], out[:, :, 0]
     made = cv2.resize(image, (out.shape[1], out.shape[0]), dst=out, interpolation=interpolation)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,6 +26,7 @@ class Softmax(Op[Edge]):
     [1.0, 0.0]
     """
 
+    lowered_within: ClassVar[float | None] = 1e-6
     axis: int = -1
 
     def infer(self, x: TensorSpec) -> TensorSpec:

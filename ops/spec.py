@@ -195,7 +195,7 @@ def require(spec: TensorSpec, input: str, *, dtype: Sequence[str] = (), rank: in
         want = " or ".join(dtype)
         raise SpecError(
             f"{spec}: dtype is {spec.dtype}, wanted {want}",
-            fix=fix or f"convert it to {want}",
+            fix=fix or _conversion(spec.dtype, dtype),
             input=input,
             rule="G10",
             wanted=TensorSpec(dtype[0], spec.shape) if spec.shape or dtype[0] == "bytes" else None,
@@ -207,6 +207,13 @@ def require(spec: TensorSpec, input: str, *, dtype: Sequence[str] = (), rank: in
             input=input,
             rule="G11",
         )
+
+
+def _conversion(dtype: str, wanted: Sequence[str]) -> str:
+    """What makes one of the wanted dtypes of it."""
+    if dtype == "bytes" and "uint8" in wanted:
+        return "put an ops.DecodeImage before it"
+    return f"convert it to {' or '.join(wanted)}" + ("" if "bytes" in (dtype, *wanted) else ", with ops.Cast")
 
 
 def require_axis(spec: TensorSpec, input: str, axis: int) -> None:

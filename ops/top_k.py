@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from .asset import Asset
 from .errors import SpecError
-from .op import Edge, Op
+from .op import Builder, Edge, Op, Value
 from .spec import Array, TensorSpec, require, require_whole
 
 
@@ -36,11 +36,13 @@ class TopK(Op[Ranking]):
                 labels   bytes[k]    UTF-8; empty without labels
     Errors:     SpecError when C is not fixed, k is not in 1..C, there is no such file, or labels are not C.
     Reference:  ONNX TopK
-    Deviation:  none; ONNX leaves NaN undefined
+    Deviation:  none; ONNX leaves NaN undefined. In a graph -inf ranks as the least float does.
 
     >>> TopK(k=2, labels=("cat", "dog", "bus")).run(np.array([0.1, 0.7, 0.2], np.float32))[2].tolist()
     [b'dog', b'bus']
     """
+
+    lowered_within: ClassVar[float | None] = 0.0
 
     k: int
     labels: tuple[str, ...] | str | Asset = ()
@@ -77,6 +79,15 @@ class TopK(Op[Ranking]):
                 target[...] = value
         scores, indices, labels = (value if target is None else target for value, target in zip(made, targets))
         return scores, indices, labels
+
+    def lower(self, g: Builder, x: Value) -> tuple[Value, Value]:
+        """Scores and indices; no graph has the labels, so whoever reads them has it on the host."""
+        least = np.array([np.finfo(np.float32).min], np.float32)  # leaves -inf for what ranks below it
+        ranked = g.op(
+            "Where", g.op("IsNaN", x), g.constant(np.array([-np.inf], np.float32)), g.op("Max", x, g.constant(least))
+        )
+        _, indices = g.ops("TopK", 2, ranked, g.constant(np.array([self.k], np.int64)), axis=1)
+        return g.op("GatherElements", x, indices, axis=1), g.op("Cast", indices, to=6)
 
     @cached_property
     def _names(self) -> Array:

@@ -6,7 +6,7 @@ import io
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -20,6 +20,7 @@ from ge_engine.devices import open_device
 from ops import DeviceError, Finding, SpecError, ValidationError, WrongUse
 from ops.near import near
 
+from . import costs
 from .answers import answer_table, to_json
 from .deployment import Deployment
 from .doctor import examine
@@ -57,6 +58,7 @@ GearsText = Annotated[
     typer.Option("--gears", metavar="SIZES", help='Batch sizes, as "1,2,4,8": a static graph for each. By default 1.'),
 ]
 Streams = Annotated[Optional[int], typer.Option("--streams", help="How many batches may run at once. By default 1.")]
+DeviceName = Annotated[str, typer.Option("--device", help="cpu, or null: answers zeros, without calculating.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
 
 FAILED = 1
@@ -90,15 +92,23 @@ def check(
 @app.command()
 def plan(
     target: Target, gears: GearsText = None, streams: Streams = None, deployment: DeploymentFile = None,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="First measure the cost table, for plans that run on this CPU.")
+    ] = False,
     as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
-    """Explain a compiled pipeline: stages, edges, placement, gears."""
+    """Explain a compiled pipeline: stages, edges, placement, gears, and what the passes changed."""
     with _errors(debug):
+        if measure:
+            costs.measure()
+            err.print(Text(f"the cost table of this machine is in {costs.file()}"), soft_wrap=True)
         settings = _settings(deployment, gears, streams)
         compiled = _compile(load(target).validate(settings), settings)
         if as_json:
             findings = [finding.as_dict() for finding in compiled.findings]
-            _print_json({"rows": [row._asdict() for row in rows(compiled)], "findings": findings})
+            changes = [vars(change) for change in compiled.changes]
+            values = [row._asdict() for row in rows(compiled)]
+            _print_json({"rows": values, "changes": changes, "findings": findings})
         else:
             out.print(Text(explain(compiled)), soft_wrap=True)
 
@@ -112,8 +122,13 @@ def run(
             "-i", "--input", metavar="NAME=VALUE", help="For each input: text, an array as JSON, or @FILE: x=@a.jpg."
         ),
     ] = None,
-    device: Annotated[str, typer.Option("--device", help="cpu, or null: answers zeros, without calculating.")] = "cpu",
-    gears: GearsText = None, deployment: DeploymentFile = None, as_json: AsJson = False, debug: Debug = False,
+    device: DeviceName = "cpu",
+    gears: GearsText = None, deployment: DeploymentFile = None,
+    trace: Annotated[
+        Optional[Path], typer.Option("--trace", metavar="FILE", help="Write what happened when, for ui.perfetto.dev.")
+    ] = None,
+    stats: Annotated[bool, typer.Option("--stats", help="Show on the error output where the time went.")] = False,
+    as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Run a pipeline on one sample."""
     with _errors(debug):
@@ -122,7 +137,10 @@ def run(
         graph = load(target).validate(settings)
         sample = sample_from(inputs or [], graph.inputs)
         with _compile(graph, settings).session(device) as session:
-            answer = session.run(**sample)
+            with session.trace(trace) if trace else nullcontext():
+                answer = session.run(**sample)
+            if stats:
+                err.print(Text(str(session.stats())), soft_wrap=True)
         if as_json:
             _print_json(to_json(answer))
         else:
@@ -184,6 +202,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a letter still gets the rest
             stream.reconfigure(errors="backslashreplace")
+    from . import bench_command, cache_commands  # noqa: F401  # they register their commands
     from .triton import commands  # noqa: F401  # registers the commands for Triton
 
     app()
@@ -197,7 +216,7 @@ def _settings(file: Path | None, gears: str | None = None, streams: int | None =
     except SpecError as error:
         raise WrongUse(error.message, fix=error.fix, where=str(file or "")) from error
     except (OSError, ValueError) as error:
-        raise WrongUse(f"{file} cannot be read: {error}", fix="write it with Deployment.to_json") from error
+        raise WrongUse(f"{file} cannot be read: {error}", fix="name a JSON file of settings") from error
 
 
 def _check_device(name: str) -> None:

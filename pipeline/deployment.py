@@ -28,11 +28,17 @@ PRECISIONS = (
 )
 BACKENDS = ("npu_ge", "onnxruntime")
 TARGETS = ("24.02", "24.10")
+_FORM = 'write an object of its fields, as {"gears": [1, 4]}; Deployment(...).to_json() makes one'
 
 
 @dataclass(frozen=True)
 class Batching:
-    """How single requests are merged: wait at most max_delay_us for a batch of one of the preferred sizes.
+    """How the samples of submit and map are merged.
+
+    max_delay_us: how long a sample that is ready for the device waits for others; 0 waits only while no stream is free.
+    preferred: a batch of one of these sizes does not wait; the largest of them is the most that is merged.
+    max_pending: how many samples of submit may wait to be started.
+    timeout_us: a sample of submit that has waited so long is not started any more; 0 waits for ever.
 
     Errors: SpecError for a value that the field cannot have.
     """
@@ -40,10 +46,12 @@ class Batching:
     max_delay_us: int = 0
     preferred: tuple[int, ...] = ()
     max_pending: int = 1024
+    timeout_us: int = 0
 
     def __post_init__(self) -> None:
         require_whole("batching.max_delay_us", self.max_delay_us, least=0)
         require_whole("batching.max_pending", self.max_pending)
+        require_whole("batching.timeout_us", self.timeout_us, least=0)
         object.__setattr__(self, "preferred", _whole_numbers("batching.preferred", self.preferred, 1))
 
 
@@ -124,9 +132,9 @@ class Deployment:
         try:
             document = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise SpecError(f"the deployment is not JSON: {error}", fix="write it with Deployment.to_json") from error
+            raise SpecError(f"the deployment is not JSON: {error}", fix=_FORM) from error
         if not isinstance(document, dict):
-            raise SpecError("the deployment is not a JSON object", fix="write it with Deployment.to_json")
+            raise SpecError("the deployment is not a JSON object", fix=_FORM)
         return cls.of(None, **document)
 
     def to_json(self) -> str:

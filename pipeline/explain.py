@@ -60,8 +60,20 @@ def explain(plan: Plan) -> str:
         lines.append(f"{columns} {row.layout:3} {nbytes:>10}")
     lines += (f"{name}: {_how_built(plan, name)}" for name in plan.built)
     lines.append("outputs: " + ", ".join(f"{output.name} = {output.key}" for output in plan.graph.outputs))
+    lines += _changes(plan)
     lines += map(str, plan.findings)
     return "\n".join(lines)
+
+
+def _changes(plan: Plan) -> Iterator[str]:
+    """What the passes did: before, after, bytes, exactness, and why, each below the user's own line."""
+    exact = ", exact: every byte is kept" if plan.deployment.exact else ""
+    yield f"passes{exact}:" if plan.changes else f"passes{exact}: nothing changed"
+    for change in plan.changes:
+        yield f"  {change.rule}: {change.node} ({change.where})"
+        yield f"    {change.before} -> {change.after}"
+        saved = f"{change.saved_text}; " if change.saved else ""
+        yield f"    {saved}{change.exactness}; {change.why}"
 
 
 def _how_built(plan: Plan, name: str) -> str:

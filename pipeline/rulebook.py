@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .rules import RULES
-from .triton.rules import TRITON_RULES
+from .triton.rulebook import TRITON_RULES
 
 BOOK = {**RULES, **{rule.id: rule for rule in TRITON_RULES}}

@@ -1,105 +1,25 @@
-"""Runner: walks samples through the stages of a plan, in one set of buffers."""
+"""Runner: walks samples through the levels of a plan, in one set of buffers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from time import perf_counter as clock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ge_engine.devices import Device, Stream
 from ge_engine.engine import Engine
-from ge_engine.gears import Gears, pick
 from ge_engine.pool import Pool
-from ops import Array, DeviceError, GepipeError
-from ops.host_stage import HostStage, Step, same_memory
+from ops import Array, DeviceError
+from ops.host_stage import HostStage
+
+from .level import Group, Item, Level, Seat, Sizes
+from .profile.parts import COPY_OUT
+from .profile.recorder import Recorder
 
 if TYPE_CHECKING:
     from .plan import Plan
-
-
-class Item:
-    """A sample on its way: its values so far, or the error that stopped it."""
-
-    __slots__ = ("answer", "copied_in", "copied_out", "error", "given", "sizes", "values")
-
-    def __init__(self, values: dict[str, Any], copied_in: int = 0) -> None:
-        self.values = values
-        self.given = tuple(values.values())  # the caller's own, which no answer may hand back
-        self.sizes: dict[str, int] = {}  # for each Graded dim, the index of its value
-        self.error: GepipeError | None = None
-        self.answer: dict[str, Any] = {}
-        self.copied_in = copied_in
-        self.copied_out = 0
-
-
-class Group:
-    """Samples of one size that fill the rows of a set's buffers."""
-
-    def __init__(self, level: Level, slot: int, sizes: tuple[int, ...]) -> None:
-        self.slot = slot
-        self.sizes = sizes
-        self.items: list[Item] = []
-        self.inputs = [engine.inputs(slot, size) for engine, size in zip(level.engines, sizes)]
-        self.outputs = [engine.outputs(slot, size) for engine, size in zip(level.engines, sizes)]
-
-    def clear_row(self, row: int) -> None:
-        """A row that a bad sample may have half written must not become padding."""
-        for buffer in self.inputs:
-            for array in buffer.rows[row].values():
-                array.fill(0)
-
-    def move_to_first(self, row: int) -> int:
-        """Copy a row of all inputs to the first; the bytes."""
-        copied = 0
-        for buffer in self.inputs:
-            for key, array in buffer.rows[row].items():
-                np.copyto(buffer.rows[0][key], array)
-                copied += array.nbytes
-        return copied
-
-
-class Level:
-    """A host stage and the device stages that follow it.
-
-    written: for each engine, the keys that the host stage writes straight into the engine's buffer.
-    """
-
-    def __init__(self, host: HostStage | None, engines: tuple[Engine, ...]) -> None:
-        self.host = host
-        self.engines = engines
-        self.graded = any(engine.stage.gears.sizes for engine in engines)
-        rows = min((engine.rows for engine in engines), default=0)
-        # Groups of several sizes share the buffers of an engine without sizes: one sample at a time then.
-        self.rows = 1 if self.graded and len(engines) > 1 else rows
-        made = {key for step in host.steps for key, _, _ in step.outputs} if host else set()
-        self.written: list[list[str]] = []
-        for engine in engines:
-            mine = [key for key, _ in engine.stage.graph.inputs if key in made]
-            made.difference_update(mine)
-            self.written.append(mine)
-        self.costs_us: dict[int, float] = {}
-
-    def measure(self, stream: Stream) -> None:
-        """What one step of each batch size costs, where batches are padded."""
-        batches = sorted({b for engine in self.engines for b in engine.batches if b <= self.rows})
-        if len(batches) > 1 and any(engine.pads for engine in self.engines):
-            costs = [(engine.batches, engine.measure_us(stream)) for engine in self.engines]
-            self.costs_us = {batch: sum(cost[pick(sizes, batch)] for sizes, cost in costs) for batch in batches}
-
-    def split(self, n: int) -> tuple[int, ...]:
-        """How many samples to run at a time."""
-        if self.costs_us:
-            return Gears(tuple(self.costs_us)).split(n, self.costs_us)
-        whole, rest = divmod(n, self.rows)
-        return (self.rows,) * whole + ((rest,) if rest else ())
-
-    def sizes(self, item: Item) -> tuple[int, ...]:
-        """For each engine, the index of the size that this sample has."""
-        return tuple(
-            next((item.sizes[name] for name, _ in engine.sizes[0].dims if name in item.sizes), 0)
-            for engine in self.engines
-        )
 
 
 class Runner:
@@ -107,10 +27,11 @@ class Runner:
 
     def __init__(self, plan: Plan, device: Device, slots: int, streams: Pool[Stream]) -> None:
         self._streams = streams
+        self.recorder = Recorder(plan, device.name)
         self._outputs = tuple((output.name, output.key) for output in plan.graph.outputs)
         self._constants = _host_constants(plan)
         self.engines: dict[str, Engine] = {}
-        self._levels: list[Level] = []
+        self.levels: list[Level] = []
         largest = max((max(stage.batches) for stage in plan.stages if stage.on_device), default=1)
         needed = _needed_after(plan)
         for number in range(0, max((stage.level for stage in plan.stages), default=0) + 1, 2):
@@ -120,147 +41,132 @@ class Runner:
                     self.engines[stage.name] = Engine(plan.built[stage.name], device, slots, largest)
             engines = tuple(self.engines[stage.name] for stage in plan.stages if stage.level == number + 1)
             runner = HostStage(host.steps, needed[number]) if host else None
-            self._levels.append(Level(runner, engines))
+            self.levels.append(Level(runner, engines, self.recorder, number // 2))
 
     def measure(self) -> None:
         stream = self._streams.take()
         try:
-            for level in self._levels:
+            for level in self.levels:
                 level.measure(stream)
         finally:
             self._streams.give(stream)
 
-    def run(self, items: list[Item], slot: int) -> None:
-        """Fill in each item's answer or error."""
+    def prepare(self, item: Item) -> None:
+        """Give the sample its number, and what the host stages read besides it."""
+        item.number = next(self.recorder.numbers)
+        item.values.update(self._constants)
+
+    def run(self, items: Sequence[Item], slot: int) -> None:
+        """Fill in each item's answer or error, in a slot that is the caller's alone."""
         for item in items:
-            item.values.update(self._constants)
+            self.prepare(item)
         self._advance(items, slot, 0)
+
+    def run_group(self, group: Group, items: Sequence[Item], left_device: Callable[[], None]) -> None:
+        """The rest of the way of a group that stands ready in its rows of the first level.
+
+        left_device: called once, when its stream is free again and the group goes on.
+        """
+        self._run(group, items, 0, left_device)
 
     def close(self) -> None:
         for engine in self.engines.values():
             engine.close()
 
-    def _advance(self, items: list[Item], slot: int, depth: int) -> None:
-        if depth == len(self._levels):
+    def _advance(self, items: Sequence[Item], slot: int, depth: int) -> None:
+        if depth == len(self.levels):
             for item in items:
                 self._finish(item)
             return
-        level = self._levels[depth]
+        level = self.levels[depth]
         if not level.engines:
-            self._advance([item for item in items if self._host(level, item, {}, None)], slot, depth + 1)
+            self._advance([item for item in items if level.run_host(item)], slot, depth + 1)
             return
-        groups: dict[tuple[int, ...], Group] = {}
-        sizes = iter(level.split(len(items)))
-        full = level.rows if level.graded else next(sizes, 0)
+        groups: dict[Sizes, Group] = {}
+
+        def find(sizes: Sizes) -> Seat:
+            group = groups.get(sizes)
+            if group is None:
+                group = groups[sizes] = level.group(slot, sizes)
+            return group, group.reserve()
+
+        counts = iter(level.split(len(items)))
+        full = level.rows if level.graded else next(counts)
         for item in items:
-            group = self._place(level, item, slot, groups)
-            if group is not None and len(group.items) == full:
-                self._run(level, group, depth)
-                full = full if level.graded else next(sizes, full)
+            seat = level.place(item, find)
+            if seat is None:
+                continue
+            group, row = seat
+            group.settle(row, None if item.error else item)
+            if group.filled == full:
+                self._run(group, group.take(), depth)
+                full = full if level.graded else next(counts, full)
         for group in groups.values():
-            if group.items:
-                self._run(level, group, depth)
+            if group.filled:
+                self._run(group, group.take(), depth)
 
-    def _place(self, level: Level, item: Item, slot: int, groups: dict[tuple[int, ...], Group]) -> Group | None:
-        """Run the host stage on a sample, into the next row of the group of its size; None if it failed."""
-        out: dict[str, Array] = {}
-        group: Group | None = None
-
-        def open_row() -> Group:
-            sizes = level.sizes(item)
-            found = groups.get(sizes)
-            if found is None:
-                found = groups[sizes] = Group(level, slot, sizes)
-            row = len(found.items)
-            for buffer, keys in zip(found.inputs, level.written):
-                for key in keys:
-                    out[key] = buffer.rows[row][key]
-            return found
-
-        def on_gear(step: Step, index: int) -> None:
-            nonlocal group
-            item.sizes.update((dim.name, index) for _, _, spec in step.outputs for dim in spec.graded)
-            group = open_row()
-
-        if not level.graded:
-            group = open_row()
-        if not self._host(level, item, out, on_gear):
-            if group is not None:
-                group.clear_row(len(group.items))
-            return None
-        if group is None:
-            self._sizes_from_values(level, item)
-            group = open_row()
-        self._fill_row(level, item, group)
-        group.items.append(item)
-        return group
-
-    def _host(self, level: Level, item: Item, out: dict[str, Array], on_gear: Any) -> bool:
-        if level.host is not None:
-            try:
-                item.copied_in += level.host.run(item.values, out, on_gear)
-            except GepipeError as error:
-                item.error = error
-                return False
-        return True
-
-    def _sizes_from_values(self, level: Level, item: Item) -> None:
-        for engine in level.engines:
-            for key, spec in engine.stage.graph.inputs:
-                shape = item.values[key].shape
-                for index in range(len(spec.graded[0].values) if spec.graded else 0):
-                    if spec.at_gear(index) == shape:
-                        item.sizes.update((dim.name, index) for dim in spec.graded)
-
-    def _fill_row(self, level: Level, item: Item, group: Group) -> None:
-        """Copy what the host stage did not write in place: the caller's own arrays, and values of earlier stages."""
-        row = len(group.items)
-        for engine, buffer in zip(level.engines, group.inputs):
-            for key, _ in engine.stage.graph.inputs:
-                value, target = item.values[key], buffer.rows[row][key]
-                if not same_memory(value, target):
-                    np.copyto(target, value, casting="no")
-                    item.copied_in += target.nbytes
-
-    def _run(self, level: Level, group: Group, depth: int) -> None:
-        items, group.items = group.items, []
+    def _run(
+        self, group: Group, items: Sequence[Item], depth: int, left_device: Callable[[], None] | None = None
+    ) -> None:
         try:
-            self._enqueue(level, group, len(items))
-        except DeviceError as error:
-            if len(items) == 1:
-                items[0].error = error
-                group.clear_row(0)
-            else:
-                self._run_one_by_one(level, group, items, depth)
-            return
-        for row, item in enumerate(items):
-            for buffer in group.outputs:
-                item.values.update(buffer.rows[row])
-        self._advance(items, group.slot, depth + 1)
+            error = self._on_device(self.levels[depth], group, len(items))
+        finally:
+            if left_device is not None:
+                left_device()
+        if error is None:
+            for row, item in enumerate(items):
+                for buffer in group.outputs:
+                    item.values.update(buffer.rows[row])
+            self._advance(items, group.slot, depth + 1)
+        elif len(items) == 1:
+            items[0].error = error
+            group.clear(0)
+        else:
+            self._run_one_by_one(group, items, depth)
 
-    def _run_one_by_one(self, level: Level, group: Group, items: list[Item], depth: int) -> None:
-        """A run failed, perhaps because of one sample: each has its own, in the first row."""
+    def _run_one_by_one(self, group: Group, items: Sequence[Item], depth: int) -> None:
+        """A run failed, perhaps because of one sample: each runs alone, with nothing of the others in its padding."""
+        own = []
         for row, item in enumerate(items):
-            if row:
-                item.copied_in += group.move_to_first(row)
-            group.items = [item]
-            self._run(level, group, depth)
-            group.clear_row(
-                row
-            )  # only now: later stages and the answer may read the row that the sample was written to
+            for key in self.levels[depth].written & item.values.keys():
+                item.values[key] = item.values[key].copy()  # later stages and the answer may read it
+            own.append([{key: array.copy() for key, array in arrays.items()} for arrays in group.read(row)])
+        for row in range(len(items)):
+            group.clear(row)
+        for item, inputs in zip(items, own):
+            item.copied_in += 2 * group.write(0, inputs)
+            self._run(group, [item], depth)
+            group.clear(0)
 
-    def _enqueue(self, level: Level, group: Group, n: int) -> None:
+    def _on_device(self, level: Level, group: Group, n: int) -> DeviceError | None:
+        """Run the first n rows."""
+        runs, trace, failure = self.recorder.runs[level.depth], self.recorder.trace, None
+        marks = [n, clock()]
         stream = self._streams.take()
+        if trace is not None:
+            stream.watch = trace.watch(stream.index)
         try:
             try:
                 for engine, size in zip(level.engines, group.sizes):
+                    marks.append(clock())
                     engine.enqueue(group.slot, n, stream, size)
             finally:
                 stream.synchronize()  # also after a failure: nothing may still be in flight on these buffers
+            marks.append(clock())
+            runs.add(marks)
+        except DeviceError as error:
+            failure = error
+            runs.fail(n)
         finally:
+            stream.watch = None
             self._streams.give(stream)
+        if trace is not None:
+            gears = [engine.gear(n, size) for engine, size in zip(level.engines, group.sizes)]
+            trace.run(level.depth, marks, stream.index, gears, failure)
+        return failure
 
     def _finish(self, item: Item) -> None:
+        item.times.append(clock())
         for name, key in self._outputs:
             value = item.values[key]
             if isinstance(value, np.ndarray) and not (value.flags.owndata and self._is_new(value, item)):
@@ -268,11 +174,18 @@ class Runner:
                 item.copied_out += value.nbytes
             item.answer[name] = value
         item.values.clear()
+        item.times.append(clock())
+        self.recorder.samples.add(item.times, item.copied_in, item.copied_out)
+        if self.recorder.trace is not None:
+            self.recorder.trace.copy(COPY_OUT, item.number, item.times[-2], item.times[-1], item.copied_out)
 
     def _is_new(self, value: Any, item: Item) -> bool:
         """Whether an op made this array, rather than hand on the caller's or a constant, and for this output alone."""
-        others = (*item.given, *self._constants.values(), *item.answer.values())
-        return not any(value is other for other in others)
+        for others in (item.given, self._constants.values(), item.answer.values()):
+            for other in others:
+                if value is other:
+                    return False
+        return True
 
 
 def _host_constants(plan: Plan) -> dict[str, Array]:

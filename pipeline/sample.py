@@ -25,6 +25,7 @@ class SampleCheck:
             (value, value.spec.numpy, all(isinstance(dim, int) for dim in value.spec.shape)) for value in inputs
         )
         self._names = [value.name for value in inputs]
+        self._name_set = set(self._names)
         self._contiguous = contiguous
 
     def values(self, sample: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
@@ -35,7 +36,7 @@ class SampleCheck:
         if not isinstance(sample, Mapping):
             raise SampleError(f"a sample is a {type(sample).__name__}", fix="give a mapping of input names to values")
         try:
-            if len(sample) != len(self._names) or any(name not in sample for name in self._names):
+            if sample.keys() != self._name_set:
                 raise self._wrong_names(sample)
             return self._checked({name: sample[name] for name in self._names})
         except SampleError:

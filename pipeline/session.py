@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
+from time import perf_counter as clock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ge_engine.devices import Device, Stream, open_device
+from ge_engine.devices.cpu import usable_cores
 from ge_engine.engine import Engine
 from ge_engine.pool import Pool
-from ops import Array, GepipeError, SampleError
+from ops import Array, DeviceError, GepipeError, SampleError
 from ops.near import near
 
-from .runner import Item, Runner
+from .level import Item
+from .ordered import ordered, with_progress
+from .profile import Stats, Trace, stats
+from .runner import Runner
 from .sample import SampleCheck
+from .scheduler import Scheduler
 
 if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+    from .bench import Counts
     from .plan import Plan
 
 Answer = dict[str, Any]
 
 
 class Copies(NamedTuple):
-    """Bytes that were copied so far: into the buffers, and out as results."""
+    """Bytes that were copied so far, for all samples that were answered: into the buffers, and out as results."""
 
     samples: int
     nbytes_in: int
@@ -34,28 +45,38 @@ class Copies(NamedTuple):
 class Session:
     """Made by `plan.session()`; a context manager. All methods may be called from any thread.
 
-    It has streams + 1 sets of buffers: while a device runs one, the host stage of the next batch fills another.
+    It has streams + 1 sets of buffers: while a device runs one, the host stage of the next batch fills another. submit
+    and map have at least streams + 2 of their own, and threads, from their first call on: so they and the others never
+    wait for each other's buffers.
+
+    A session belongs to the process that opened it. With multiprocessing, open one in each worker, and start the
+    workers by "spawn" or "forkserver", or before this process opens a session: a fork has none of the threads.
     """
 
     def __init__(self, plan: Plan, device: str | Device = "cpu") -> None:
         settings = plan.deployment
         self.plan = plan
         self.device = open_device(device, settings.threads, settings.streams)
-        slots = settings.streams + 1
         self._streams: Pool[Stream] = Pool(self.device.stream(index) for index in range(settings.streams))
-        self._slots = Pool(range(slots))
+        own = settings.streams + 1
+        self._slots = Pool(range(own))
+        self._scheduler_slots = range(own, own + settings.streams + 2 + usable_cores())
         self._held = threading.local()
         self._check = SampleCheck(plan.graph.inputs, _read_by_ops(plan))
-        self._runner = Runner(plan, self.device, slots, self._streams)
+        self._runner = Runner(plan, self.device, self._scheduler_slots.stop, self._streams)
         self._runner.measure()
+        self._recorder = self._runner.recorder
+        self._endings: list[Callable[[], None]] = []
         self._lock = threading.Lock()
-        self._copies = Copies(0, 0, 0)
+        self._scheduler: Scheduler | None = None
         self._closed = False
+        self._pid = os.getpid()
 
     @property
     def copies(self) -> Copies:
         """What has been copied: the caller's or a decoder's arrays into the buffers, and results out of them."""
-        return self._copies
+        done = self._recorder.samples.sums()
+        return Copies(done.passes, *map(int, done.more))
 
     def run(self, /, **sample: Any) -> Answer:
         """One sample to its answer, {output name: array}. The arrays own their memory.
@@ -72,24 +93,47 @@ class Session:
 
         Samples of one size run together.
         """
-        if isinstance(samples, (Mapping, str, bytes)):
-            raise SampleError(
-                f"run_batch was given one {type(samples).__name__}", fix="give a list of samples, or use run"
-            )
+        _refuse_one("run_batch", samples)
+        came = clock()
         with self._slot() as slot:
+            started = clock()
             items: list[Item | GepipeError] = [self._item(sample) for sample in samples]
             live = [item for item in items if isinstance(item, Item)]
+            checked = clock()
             self._runner.run(live, slot)
-        self._count(live)
+        failed = len(items) - [item.error for item in live].count(None)
+        if failed:
+            self._recorder.requests.fail()
+        else:
+            self._recorder.requests.add((len(items), checked, started, came, clock()))
+        if self._recorder.trace is not None:
+            self._recorder.trace.request(len(items), failed, came, started, checked)
         return [item if isinstance(item, GepipeError) else item.error or item.answer for item in items]
 
     def submit(self, /, **sample: Any) -> Future[Answer]:
-        """One sample, merged with others into a gear. Errors: GepipeError; this version cannot do it yet."""
-        raise GepipeError("submit is not here yet", fix="use run, or run_batch with all that you have")
+        """One sample, merged with those of other callers into a batch; the Future of its answer, or of its error.
+
+        Every keyword is an input, so all settings are in the deployment's Batching. To give up after a time of one's
+        own: `future.result(timeout)`, and then `future.cancel()`, which stops what has not been started.
+        The arrays of the sample may not change before it is answered. Callbacks of the Future run on a thread that
+        other samples wait for: keep them short.
+
+        Errors: QueueError when Batching.max_pending samples wait already; DeviceError when the session is closed.
+        """
+        return self._submit(sample)
 
     def map(self, samples: Iterable[Mapping[str, Any]], *, progress: bool = False) -> Iterator[Answer | GepipeError]:
-        """A stream of samples, in order. Errors: GepipeError; this version cannot do it yet."""
-        raise GepipeError("map is not here yet", fix="use run_batch on as many as fit into memory")
+        """The answers to a stream of samples, in order; in the place of a sample that fails is its exception.
+
+        Samples are taken one by one, as answers are asked for, a few batches ahead: memory stays bounded, and
+        max_pending and timeout_us do not apply. An exception of `samples` itself is raised in its place. Ending early
+        cancels what has not been started.
+        progress: show a bar on the error output.
+        """
+        _refuse_one("map", samples)
+        scheduler = self._running_scheduler()
+        answers = ordered(lambda sample: self._submit(sample, limited=False), samples, scheduler.window)
+        return with_progress(answers, samples) if progress else answers
 
     @contextmanager
     def lease(self, stage: str | None = None, size: tuple[int, ...] | None = None) -> Iterator[ExecutionContext]:
@@ -107,23 +151,100 @@ class Session:
             finally:
                 context.end()
 
+    def stats(self) -> Stats:
+        """Where the time has gone since the session was opened, a row a node; `print` it, or take its rows."""
+        return stats(self._recorder)
+
+    def counters(self) -> Counts:
+        """What has been counted, in Triton's words: of the pipeline and of each stage, by the names of an export."""
+        from .profile.counters import counters  # `bench` may use a Session
+
+        return counters(self._recorder)
+
+    def trace(self, file: str | os.PathLike[str]) -> Trace:
+        """Record every slice from now on, until its `stop` or the end of a `with`; then write a Chrome trace.
+
+        Errors: WrongUse for a file that cannot be written, or while there is another trace.
+        """
+        return self._recorder.start_trace(file)
+
+    def metrics(self, registry: CollectorRegistry | None = None) -> None:
+        """Let a registry of prometheus-client (by default its own) show what is counted, under Triton's names.
+
+        It is asked for when somebody scrapes, and gone when the session is closed. Needs the extra `metrics`.
+        Errors: GepipeError where prometheus-client is not installed.
+        """
+        from .profile.metrics import register
+
+        self._endings.append(register(self._recorder, registry))
+
     def close(self) -> None:
-        """Wait for what is running, then let go of the device. Later calls are refused."""
-        if self._closed:
-            return
-        if getattr(self._held, "count", 0):
-            raise GepipeError("the session is closed inside a lease", fix="leave the lease first")
-        self._closed = True
-        self._slots.close()
-        self._streams.close()
-        self._runner.close()
-        self.device.close()
+        """Finish what was accepted, then let go of the threads and the device. Later calls are refused."""
+        self._close(cancel=False)
 
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
+        """Left by an exception, it cancels the samples that have not been started."""
+        self._close(cancel=kind is not None)
+
+    def _close(self, cancel: bool) -> None:
+        if self._closed or os.getpid() != self._pid:
+            return
+        if getattr(self._held, "count", 0):
+            raise GepipeError("the session is closed inside a lease", fix="leave the lease first")
+        with self._lock:
+            scheduler = self._scheduler
+            if scheduler is not None and scheduler.is_worker():
+                raise GepipeError("the session is closed inside a Future's callback", fix="close it in another thread")
+            self._closed = True
+        if scheduler is not None:
+            scheduler.close(cancel)
+        self._slots.close()
+        self._streams.close()
+        self._runner.close()
+        self.device.close()
+        if self._recorder.trace is not None:
+            self._endings.append(self._recorder.trace.stop)
+        for end in self._endings:
+            end()
+
+    def _submit(self, sample: Mapping[str, Any], limited: bool = True) -> Future[Answer]:
+        scheduler = self._running_scheduler()
+        came = clock()
+        try:
+            values, copied = self._check.values(sample)
+        except SampleError as error:
+            self._recorder.requests.fail()
+            failed: Future[Answer] = Future()
+            failed.set_exception(error)
+            return failed
+        return scheduler.submit(values, copied, came, limited)
+
+    def _running_scheduler(self) -> Scheduler:
+        """Made by the first submit or map."""
+        self._check_process()
+        if self._scheduler is not None and not self._closed:
+            return self._scheduler
+        with self._lock:
+            if self._closed:
+                raise DeviceError("the session is closed", fix="open another: plan.session()")
+            if self._scheduler is None:
+                settings = self.plan.deployment
+                self._scheduler = Scheduler(
+                    self._runner, self.device, settings.streams, self._scheduler_slots, settings.batching
+                )
+                # For a session that nobody closes: the threads hold the scheduler, not the session.
+                weakref.finalize(self, self._scheduler.end_when_done).atexit = False
+            return self._scheduler
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise DeviceError(
+                f"the session belongs to process {self._pid}, and this is {os.getpid()}, a fork of it",
+                fix='open a session in each process: plan.session() after the fork, or start by "spawn"',
+            )
 
     def _item(self, sample: Mapping[str, Any]) -> Item | GepipeError:
         try:
@@ -133,6 +254,7 @@ class Session:
 
     @contextmanager
     def _slot(self) -> Iterator[int]:
+        self._check_process()
         held = getattr(self._held, "count", 0)
         slot = self._slots.take(wait=not held)  # waiting for what one holds oneself would be for ever
         self._held.count = held + 1
@@ -141,15 +263,6 @@ class Session:
         finally:
             self._held.count = held
             self._slots.give(slot)
-
-    def _count(self, items: list[Item]) -> None:
-        with self._lock:
-            samples, nbytes_in, nbytes_out = self._copies
-            self._copies = Copies(
-                samples + len(items),
-                nbytes_in + sum(item.copied_in for item in items),
-                nbytes_out + sum(item.copied_out for item in items),
-            )
 
     def _engine(self, stage: str | None) -> Engine:
         engines = self._runner.engines
@@ -200,6 +313,11 @@ class ExecutionContext:
         if self._engine.pads:
             for array in self.inputs.values():
                 array.fill(0)
+
+
+def _refuse_one(method: str, samples: object) -> None:
+    if isinstance(samples, (Mapping, str, bytes)):
+        raise SampleError(f"{method} was given one {type(samples).__name__}", fix="give a list of samples, or use run")
 
 
 def _read_by_ops(plan: Plan) -> frozenset[str]:

@@ -136,7 +136,7 @@ def check_models(report: Report, specs: Specs, deployment: Deployment | None) ->
         gears = deployment.gears_of(model.model_name)
         if fixed is not None and gears != (fixed,):
             message = f"{report.place(index)}: the model's batch is fixed to {fixed}, the gears are {gears}"
-            fix = f"compile with gears=({fixed},), or export the model with a batch of any size"
+            fix = f"compile with gears=({fixed},) (--gears {fixed}), or export the model with a batch of any size"
             report.add("G18", report.nodes[index].where, message, fix)
     known = [model.model_name for model in models.values()]
     for field, names in deployment.named_models().items():

@@ -1,15 +1,13 @@
-"""Stages: which steps run on the host and which on the device, and in what order.
+"""Stages: the steps that run together, and in what order.
 
-A step is on the device if it is a Model, or if it can be lowered, all its inputs are fixed, and all that read it are on
-the device. A pipeline output counts as host. The level of a step is the largest number of changes between host and
-device on any path to it; so host stages have even levels and device stages odd ones. A host stage is all host steps of
-a level; a device stage is one connected component of the device steps of a level. Device steps of different gears,
-sizes or opsets cannot share a graph: they meet on the host.
+Which steps are on the device is decided before (passes/place.py). The level of a step is the largest number of changes
+between host and device on any path to it; so host stages have even levels and device stages odd ones. A host stage is
+all host steps of a level; a device stage is one connected component of the device steps of a level.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import networkx
@@ -17,14 +15,14 @@ import networkx
 from ge_engine.model import Model
 from ops import TensorSpec
 from ops.host_stage import Step
-from ops.op import Lowerable
 from ops.unique import unique
 
-from .deployment import Batches, Deployment
+from .deployment import Batches
 from .graph import Graph
 from .names import usable
 
-Kin = tuple[object, ...]  # what device steps must have in common to share a graph
+Kin = tuple[object, ...]  # what device steps must have in common to share a graph: gears, opset, sizes
+Placement = Mapping[str, Kin]  # the steps on the device, by name
 
 
 @dataclass(frozen=True)
@@ -47,10 +45,9 @@ class Stage:
         return self.placement == "device"
 
 
-def partition(graph: Graph, deployment: Deployment) -> tuple[Stage, ...]:
+def partition(graph: Graph, kin: Placement) -> tuple[Stage, ...]:
     """The stages of a graph, in the order in which they run."""
-    kin = _kin_of_device_steps(graph, deployment)
-    level = _levels(graph, kin)
+    level = levels(graph, kin)
     stages: list[Stage] = []
     for current in range(max(level.values(), default=0) + 1):
         here = [step for step in graph.steps if level[step.name] == current]
@@ -69,27 +66,8 @@ def partition(graph: Graph, deployment: Deployment) -> tuple[Stage, ...]:
     return tuple(stages)
 
 
-def _kin_of_device_steps(graph: Graph, deployment: Deployment) -> dict[str, Kin]:
-    """The kin of each step that is on the device, by its name."""
-    specs = graph.specs
-    readers = graph.consumers()
-    wanted = {output.key for output in graph.outputs}
-    kin: dict[str, Kin] = {}
-    for step in reversed(graph.steps):
-        inputs = [specs[key] for key in step.inputs]
-        if isinstance(step.op, Model):
-            sizes = tuple(sorted({(dim.name, dim.values) for spec in inputs for dim in spec.graded}))
-            kin[step.name] = (deployment.gears_of(step.op.model_name), step.op.opset, sizes)
-            continue
-        keys = [key for key, _, _ in step.outputs]
-        after = {kin.get(reader.name) for key in keys for reader in readers[key]}
-        lowerable = isinstance(step.op, Lowerable) and all(spec.is_fixed for spec in inputs)
-        if lowerable and len(after) == 1 and None not in after and not wanted.intersection(keys):
-            kin[step.name] = next(found for found in after if found is not None)
-    return kin
-
-
-def _levels(graph: Graph, kin: dict[str, Kin]) -> dict[str, int]:
+def levels(graph: Graph, kin: Placement) -> dict[str, int]:
+    """For each step, the largest number of changes between host and device on any path to it."""
     made_by = {key: step for step in graph.steps for key, _, _ in step.outputs}
     level: dict[str, int] = {}
     for step in graph.steps:
@@ -103,7 +81,7 @@ def _levels(graph: Graph, kin: dict[str, Kin]) -> dict[str, int]:
     return level
 
 
-def _components(steps: list[Step], kin: dict[str, Kin]) -> Iterable[list[Step]]:
+def _components(steps: list[Step], kin: Placement) -> Iterable[list[Step]]:
     """Steps joined by an edge (of one kin), each component in topological order."""
     graph: networkx.Graph[str] = networkx.Graph()
     graph.add_nodes_from(step.name for step in steps)

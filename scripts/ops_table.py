@@ -22,7 +22,11 @@ INTRODUCTION = """\
 
 Each op, what it takes and makes for one sample (a `TensorSpec` has no batch axis), what it must agree with, and how far
 it may be off; a test holds every deviation. An op that says *host or device* can be lowered to ONNX, so it runs inside
-the model's graph where its neighbours do. This page is made by `python scripts/ops_table.py`.
+the model's graph where its neighbours do. Settings with `=` may be left out; `help(ops.Letterbox)` explains each.
+This page is made by `python scripts/ops_table.py`.
+
+A pipeline's inputs are `ops.ENCODED_IMAGE` (one JPEG, PNG, WebP, BMP, TIFF or GIF file: bytes), `ops.TEXT` (one text:
+`str`, or bytes in UTF-8) or, for anything else, a `TensorSpec`, as `ops.TensorSpec("float32", (3, 224, 224))`.
 
 | op | input | output | reference | deviation | runs on |
 |---|---|---|---|---|---|
@@ -71,7 +75,14 @@ def row(cls: type[ops.Op[Any]]) -> list[str]:
     inputs, outputs = ("<br>".join(spec(entry) for entry in texts[name]) for name in ("Input", "Output"))
     prose = (plain(" ".join(texts[name])) for name in ("Reference", "Deviation"))
     place = "host or device" if issubclass(cls, Lowerable) else "host"
-    return [cell.replace("|", "\\|") for cell in (f"`{cls.__name__}`", inputs, outputs, *prose, place)]
+    return [cell.replace("|", "\\|") for cell in (f"`{signature(cls)}`", inputs, outputs, *prose, place)]
+
+
+def signature(cls: type[ops.Op[Any]]) -> str:
+    """As it is written in Python, without the types."""
+    parameters = inspect.signature(cls).parameters.values()
+    written = (str(parameter.replace(annotation=inspect.Parameter.empty)) for parameter in parameters)
+    return f"{cls.__name__}({', '.join(written)})"
 
 
 def spec(entry: str) -> str:

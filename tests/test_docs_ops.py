@@ -56,6 +56,15 @@ def test_an_entry_may_go_on_in_a_deeper_line(ops_table: ModuleType) -> None:
         ops_table.row(Documented)
 
 
+def test_each_op_is_shown_as_it_is_called_and_so_is_each_kind_of_input(ops_table: ModuleType) -> None:
+    assert ops_table.signature(ops.TopK) == "TopK(k, labels=())"
+    page = ops_table.table()
+    for cls in ops_table.op_classes():
+        assert f"| `{cls.__name__}(" in page
+    for spec in ("ops.ENCODED_IMAGE", "ops.TEXT", "ops.TensorSpec("):
+        assert spec in page
+
+
 def test_the_page_is_what_the_script_makes(ops_table: ModuleType) -> None:
     page = ops_table.PAGE.read_text(encoding="utf-8")
     assert page == ops_table.table(), "docs/ops.md is out of date: run python scripts/ops_table.py"

@@ -25,6 +25,7 @@ NOT_MIRRORS = {
     "tests/test_lay_out_weights.py": "scripts/lay_out_weights.py",
     "tests/test_readme.py": "the README files",
     "tests/test_skips.py": "tests/conftest.py",
+    "tests/pipeline/passes/test_passes.py": "all passes together",
     "tests/pipeline/test_text_models.py": "Tokenize before a model",
     "tests/examples/test_types.py": "the types of both examples",
     "tests/examples/test_clients.py": "examples/*/client.py",

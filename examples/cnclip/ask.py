@@ -30,8 +30,9 @@ class Server:
     """A model on a server.
 
     grpc: instead of HTTP. at_once: send every request before the first answer is there. shared: the tensors lie in
-    memory that a server on the same machine reads and writes, and do not go through the network.
-    Errors: tritonclient's InferenceServerException, with the server's own words.
+    memory that a server on the same machine reads and writes, and do not go through the network; outputs of bytes do,
+    since nobody knows how much room they need.
+    Errors: tritonclient's InferenceServerException, with the server's own words; OSError.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class Server:
         self._as_json = {"as_json": True} if grpc else {}
         self._send = one_by_one if not at_once else with_callbacks if grpc else with_handles
         self._request = SharedRequest if shared else Request
-        metadata = self.client.get_model_metadata(model, **self._as_json)
+        metadata = reached(url, grpc, partial(self.client.get_model_metadata, model, **self._as_json))
         self.inputs, self.outputs = ({port["name"]: port for port in metadata[side]} for side in ("inputs", "outputs"))
 
     def ask(self, samples: Sequence[Sample]) -> list[dict[str, Array]]:
@@ -58,6 +59,20 @@ class Server:
         config = self.client.get_model_config(self.model, **self._as_json)
         found = config.get("config", config)["parameters"][f"labels.{model}"]["string_value"]
         return [str(label) for label in json.loads(found)]
+
+
+def reached(url: str, grpc: bool, ask: Callable[[], Any]) -> Any:
+    """The first answer. A wrong port answers in another language, and what the libraries raise then does not say so."""
+    way, other, usual = ("gRPC", "leave --grpc out", 8001) if grpc else ("HTTP", "add --grpc", 8000)
+    try:
+        return ask()
+    except OSError:
+        raise
+    except Exception as error:
+        if isinstance(error, InferenceServerException) and error.status() != "StatusCode.UNAVAILABLE":
+            raise  # the server's own words
+        message = f"{url} does not answer by {way}: {error}\nfix: give its {way} port, {usual} as a rule, or {other}"
+        raise InferenceServerException(message) from error
 
 
 def one_by_one(server: Server, requests: Sequence[Request]) -> list[Any]:
@@ -128,11 +143,13 @@ class SharedRequest(Request):
         super().__enter__()
         client, name = self.server.client, f"gepipe-{uuid.uuid4().hex}"
         inputs = [serialize_byte_tensor(array).item() for array in self.tensors.values()]
-        shapes = {name: [abs(int(size)) for size in port["shape"]] for name, port in self.server.outputs.items()}
         self._views: dict[str, tuple[Any, list[int], int]] = {}
         end = 0
-        for tensor, (output, shape) in zip(self.outputs, shapes.items()):
-            dtype = np.dtype(triton_to_np_dtype(self.server.outputs[output]["datatype"]))
+        for tensor, (output, port) in zip(self.outputs, self.server.outputs.items()):
+            if port["datatype"] == "BYTES":
+                continue  # comes with the answer
+            shape = [abs(int(size)) for size in port["shape"]]
+            dtype = np.dtype(triton_to_np_dtype(port["datatype"]))
             nbytes = math.prod(shape) * dtype.itemsize
             tensor.set_shared_memory(name, nbytes, end)
             self._views[output] = dtype, shape, end
@@ -153,8 +170,9 @@ class SharedRequest(Request):
         self._undo.close()
 
     def read(self, answer: Any) -> dict[str, Array]:
-        views = self._views.items()
-        return {name: memory.get_contents_as_numpy(self._region, *view)[0].copy() for name, view in views}
+        region, views = self._region, self._views
+        shared = {name: memory.get_contents_as_numpy(region, *view)[0].copy() for name, view in views.items()}
+        return {name: shared[name] if name in shared else answer.as_numpy(name)[0] for name in self.server.outputs}
 
 
 def one_row(value: bytes, shape: Sequence[Any]) -> Array:
@@ -167,7 +185,7 @@ def one_row(value: bytes, shape: Sequence[Any]) -> Array:
 def arguments_of(description: str) -> argparse.ArgumentParser:
     """The arguments of Server: where it is, and how it is asked."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("url", metavar="HOST:PORT", help="of the server's HTTP interface, or its gRPC interface")
+    parser.add_argument("url", metavar="HOST:PORT", help="the server's HTTP port; its gRPC port with --grpc")
     parser.add_argument("--grpc", action="store_true", help="ask by gRPC instead of HTTP")
     parser.add_argument("--async", dest="at_once", action="store_true", help="send all before the first answer")
     parser.add_argument("--shared-memory", dest="shared", action="store_true", help="pass tensors in shared memory")

@@ -20,6 +20,7 @@ HERE = Path(__file__).resolve().parent
 PHOTO = HERE / "weights" / "bus.jpg"
 OUT = HERE / "out"
 FONT = cv2.FONT_HERSHEY_SIMPLEX
+READABLE = 16  # pixels high, on any picture
 ORANGE, BLACK = (0, 160, 255), (0, 0, 0)
 
 
@@ -35,13 +36,14 @@ def draw(data: bytes, boxes: ops.Array, titles: list[str]) -> ops.Array:
     picture = ops.DecodeImage(color="BGR").run(data)
     height, width = picture.shape[:2]
     unit = max(round(min(height, width) / 400), 1)
+    size = max(unit / 4, cv2.getFontScaleFromHeight(FONT, READABLE))
     for box, title in zip(boxes, titles):
         left, top, right, bottom = (round(float(value)) for value in box)
         cv2.rectangle(picture, (left, top), (right, bottom), ORANGE, unit)
-        (text_width, text_height), _ = cv2.getTextSize(title, FONT, unit / 4, 1)
+        (text_width, text_height), _ = cv2.getTextSize(title, FONT, size, 1)
         x, y = max(min(left, width - text_width - unit), 0), max(top - unit, text_height + unit)
         cv2.rectangle(picture, (x, y - text_height - unit), (x + text_width + unit, y + unit), ORANGE, cv2.FILLED)
-        cv2.putText(picture, title, (x + unit, y), FONT, unit / 4, BLACK, 1, cv2.LINE_AA)
+        cv2.putText(picture, title, (x + unit, y), FONT, size, BLACK, 1, cv2.LINE_AA)
     return picture
 
 

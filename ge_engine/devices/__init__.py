@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ops import DeviceError
 
-from .base import Device, Program, Stream
+from .base import Device, Program, Stream, Watch
 from .cpu import CpuDevice
 from .null import NullDevice
 
-__all__ = ["CpuDevice", "Device", "NullDevice", "Program", "Stream", "open_device"]
+__all__ = ["CpuDevice", "Device", "NullDevice", "Program", "Stream", "Watch", "open_device"]
 
 
 def open_device(device: str | Device, threads: int | None = None, streams: int = 1) -> Device:

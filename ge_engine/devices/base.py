@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from ..buffer import Buffer
 from ..gears import Gear
 from ..stage import BuiltStage
 
+Watch = Callable[[str, float, float], None]
+
 
 class Stream(Protocol):
-    """An execution queue. What is enqueued on it runs in order."""
+    """An execution queue. What is enqueued on it runs in order.
+
+    watch: told what the device does within a run, as a transfer, and when (perf_counter); where it knows.
+    """
+
+    watch: Watch | None
 
     @property
     def index(self) -> int: ...
@@ -23,7 +31,7 @@ class Stream(Protocol):
 
 
 class Program(Protocol):
-    """One stage on a device: its slots' buffers are allocated, and bound once for each gear."""
+    """One stage on a device: a slot's buffers are allocated when it is first used, and bound once for each gear."""
 
     def inputs(self, slot: int, gear: Gear) -> Buffer:
         """The buffer that host code writes for this slot; its rows hold the most samples that one run takes."""
@@ -44,6 +52,8 @@ class Device(Protocol):
     """Where graphs run.
 
     pads: it runs the gears' own sizes only, so a batch is padded to one; else any size up to the rows of its buffers.
+    on_host: it computes on the host's own cores, on the thread that enqueues; else a thread waits in synchronize while
+    the cores are free for other work.
     """
 
     @property
@@ -51,6 +61,9 @@ class Device(Protocol):
 
     @property
     def pads(self) -> bool: ...
+
+    @property
+    def on_host(self) -> bool: ...
 
     def stream(self, index: int) -> Stream: ...
 

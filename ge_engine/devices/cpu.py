@@ -13,7 +13,7 @@ from .. import runtime
 from ..buffer import Buffer
 from ..gears import Gear
 from ..stage import BuiltStage
-from .base import Stream
+from .base import Stream, Watch
 
 
 def usable_cores() -> int:
@@ -23,6 +23,8 @@ def usable_cores() -> int:
 
 class CpuStream:
     """A graph runs on the thread that enqueues it, so there is nothing to wait for."""
+
+    watch: Watch | None = None  # nothing is transferred
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -39,6 +41,7 @@ class CpuDevice:
 
     name = "cpu"
     pads = False
+    on_host = True
 
     def __init__(self, threads: int | None = None, streams: int = 1) -> None:
         self.threads = threads or max(1, usable_cores() // streams)

@@ -10,15 +10,17 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from ops import Array, DeviceError
 
 from ..buffer import Buffer
 from ..gears import Gear
 from ..stage import BuiltStage
-from .base import Stream
+from .base import Stream, Watch
 
 Compute = Callable[[Mapping[str, Array], Mapping[str, Array]], None]
+Done = Callable[[str], None]
 POISON = 0xA5
 
 
@@ -37,10 +39,11 @@ class NullStream:
 
     def __init__(self, index: int) -> None:
         self.index = index
-        self._queue: list[Callable[[], None]] = []
+        self.watch: Watch | None = None
+        self._queue: list[Callable[[Done | None], None]] = []
         self._busy_until = 0.0
 
-    def push(self, run: Callable[[], None], duration_s: float) -> None:
+    def push(self, run: Callable[[Done | None], None], duration_s: float) -> None:
         self._busy_until = max(self._busy_until, time.perf_counter()) + duration_s
         self._queue.append(run)
 
@@ -49,8 +52,15 @@ class NullStream:
         remaining = self._busy_until - time.perf_counter()
         if remaining > 0:
             time.sleep(remaining)
+        done = None if self.watch is None else self._done
+        self._since = time.perf_counter() if done else 0.0
         for run in queue:
-            run()
+            run(done)
+
+    def _done(self, what: str) -> None:
+        if self.watch is not None:
+            begin, self._since = self._since, time.perf_counter()
+            self.watch(what, begin, self._since)
 
 
 class NullDevice:
@@ -62,6 +72,7 @@ class NullDevice:
     """
 
     name = "null"
+    on_host = False
 
     def __init__(
         self, *, pads: bool = True, time_us: Callable[[int], float] | None = None, compute: Compute = checksums
@@ -80,51 +91,64 @@ class NullDevice:
         return
 
 
+class Memory(NamedTuple):
+    """The buffers of a slot, on both sides."""
+
+    host_in: Buffer
+    host_out: Buffer
+    own_in: Buffer
+    own_out: Buffer
+
+
 class NullProgram:
     """A stage on the null device."""
 
     def __init__(self, device: NullDevice, stage: BuiltStage, slots: int, rows: int) -> None:
         self.device = device
         self.stage = stage
-        full = [gear.with_batch(rows) for gear in stage.gears]
-        graph = stage.graph
-        self._host = {
-            (slot, gear.dims): (Buffer(graph.inputs, gear), Buffer(graph.outputs, gear))
-            for slot in range(slots)
-            for gear in full
-        }
-        self._own = {
-            (slot, gear.dims): (Buffer(graph.inputs, gear), Buffer(graph.outputs, gear))
-            for slot in range(slots)
-            for gear in full
-        }
+        self._slots = slots
+        self._rows = rows
+        self._memory: dict[tuple[int, object], Memory] = {}
 
     def inputs(self, slot: int, gear: Gear) -> Buffer:
-        return self._host[slot, gear.dims][0]
+        return self._of(slot, gear).host_in
 
     def outputs(self, slot: int, gear: Gear) -> Buffer:
-        return self._host[slot, gear.dims][1]
+        return self._of(slot, gear).host_out
 
     def enqueue(self, slot: int, gear: Gear, stream: Stream) -> None:
         assert isinstance(stream, NullStream)
         if self.device.pads and gear not in self.stage.static:
             gears = ", ".join(map(str, self.stage.gears))
             raise DeviceError(f"{gear} is not a gear", fix=f"run one of {gears}")
-        host_in, host_out = self._host[slot, gear.dims]
-        own_in, own_out = self._own[slot, gear.dims]
+        host_in, host_out, own_in, own_out = self._of(slot, gear)
         host_out.block[:] = POISON
 
-        def run() -> None:
+        def run(done: Done | None) -> None:
             inputs = {name: array[: gear.batch] for name, array in own_in.arrays.items()}
             outputs = {name: array[: gear.batch] for name, array in own_out.arrays.items()}
             for name, array in inputs.items():
                 array[:] = host_in.arrays[name][: gear.batch]
+            if done is not None:
+                done("transfer in")
             self.device.compute(inputs, outputs)
+            if done is not None:
+                done("compute")
             for name, array in outputs.items():
                 host_out.arrays[name][: gear.batch] = array
+            if done is not None:
+                done("transfer out")
 
         stream.push(run, self.device.time_us(gear.batch) * 1e-6 if self.device.time_us else 0.0)
 
     def close(self) -> None:
-        self._host.clear()
-        self._own.clear()
+        self._memory.clear()
+
+    def _of(self, slot: int, gear: Gear) -> Memory:
+        memory = self._memory.get((slot, gear.dims))
+        if memory is None:
+            assert slot < self._slots, (slot, self._slots)
+            full, graph = gear.with_batch(self._rows), self.stage.graph
+            memory = Memory(*(Buffer(side, full) for side in (graph.inputs, graph.outputs) * 2))
+            self._memory[slot, gear.dims] = memory
+        return memory

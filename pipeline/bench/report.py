@@ -23,13 +23,14 @@ _SPLIT = ("queue", "compute_input", "compute_infer", "compute_output")
 
 @dataclass(frozen=True)
 class Report:
-    """Levels, and of what. where: as "127.0.0.1:8001 (grpc), Triton 2.43.0"."""
+    """Levels, and of what. where: as "127.0.0.1:8001 (grpc), Triton 2.43.0". counted_by: whose counters they are."""
 
     target: str
     where: str
     rows: int
     settings: Settings
     levels: list[Level]
+    counted_by: str = "the server"
 
     @property
     def interrupted(self) -> bool:
@@ -127,7 +128,7 @@ def table(report: Report) -> RenderableType:
     )
     parts: list[RenderableType] = [Text(head), Text(), _client_table(report)]
     if any(level.window.counted for level in report.levels):
-        parts += [Text("\nwhere a request spends its time, as the server counts it:"), _model_table(report)]
+        parts += [Text(f"\nwhere a request spends its time, as {report.counted_by} counts it:"), _model_table(report)]
     parts += [Text(line, style="yellow") for line in _notes(report)]
     return Group(*parts)
 
@@ -181,7 +182,7 @@ def _notes(report: Report) -> list[str]:
             chips = ", ".join(f"{chip} {percent:.0f} %" for chip, percent in level.npu.items())
             notes.append(f"{place}: AI cores busy: {chips}")
         if others := level.others(report.target):
-            notes.append(f"{place}: the server answered {others} requests of others meanwhile")
+            notes.append(f"{place}: {report.counted_by} answered {others} requests of others meanwhile")
     if any(level.verdict == UNSTABLE for level in report.levels):
         notes.append("unstable: no three windows agreed; try a longer --window-s, or a quieter machine")
     return ["", *notes] if notes else []

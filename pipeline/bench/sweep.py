@@ -71,13 +71,14 @@ def sweep(
     done: Callable[[Report], None],
     *,
     usage: Usage | None = None,
+    counted_by: str = "the server",
     say: Callable[[str], None] = lambda text: None,
 ) -> Report:
     """Measure at each concurrency. Whatever ends it, `done` is given what there is, if there is anything.
 
     Errors: those of `measure`.
     """
-    report = Report(target.name, where, target.rows, settings, [])
+    report = Report(target.name, where, target.rows, settings, [], counted_by)
     try:
         for count in wanted:
             say(f"measuring with {count} client{'s' if count > 1 else ''}; Ctrl-C ends it and keeps what there is")

@@ -208,57 +208,6 @@ def lint(
             raise typer.Exit(FAILED)
 
 
-@app.command()
-def bench(
-    url: Annotated[str, typer.Argument(metavar="HOST:PORT", help="A running server: its gRPC port, or with --http.")],
-    model: Annotated[str, typer.Option("-m", "--model", metavar="NAME", help="An ensemble, or any other model.")],
-    http: Annotated[bool, typer.Option("--http/--grpc", help="The way to ask it.")] = False,
-    golden: Annotated[
-        Optional[Path], typer.Option("--golden", metavar="DIR", help="Send the golden requests of this repository.")
-    ] = None,
-    inputs: Annotated[
-        Optional[list[str]],
-        typer.Option("-i", "--input", metavar="NAME=VALUE", help="Send this value, or @FILE. By default random data."),
-    ] = None,
-    concurrency: Annotated[
-        str, typer.Option("--concurrency", metavar="RANGE", help='Clients at once: "4", "1,4,16", "FROM:TO:STEP".')
-    ] = "1",
-    batch: Annotated[int, typer.Option("--batch", min=1, help="Samples in a request.")] = 1,
-    window_s: Annotated[float, typer.Option("--window-s", min=0.01, help="The length of a window.")] = 2.0,
-    stability: Annotated[
-        float, typer.Option("--stability", min=0, help="Three windows in a row agree; 0.1: within 10 % of their mean.")
-    ] = 0.1,
-    max_windows: Annotated[int, typer.Option("--max-windows", min=3, help="After so many it is unstable.")] = 10,
-    timeout_s: Annotated[float, typer.Option("--timeout-s", min=0.01, help="Of one request.")] = 60.0,
-    json_file: Annotated[Optional[Path], typer.Option("--json", metavar="FILE", help="Write all of it.")] = None,
-    csv_file: Annotated[Optional[Path], typer.Option("--csv", metavar="FILE", help="A line a concurrency.")] = None,
-    plot_file: Annotated[Optional[Path], typer.Option("--plot", metavar="FILE", help="A picture, as PNG.")] = None,
-    debug: Debug = False,
-) -> None:  # fmt: skip
-    """Measure a running server: throughput and latency at each concurrency, and where the time goes."""
-    from ..bench import Files, Report, Settings, concurrencies, npu_smi, sweep, table
-    from . import bench_inputs
-    from .bench_server import ServedModel, ServerTarget, on_this_machine
-    from .bench_wire import connect
-
-    def done(report: Report) -> None:
-        out.print(table(report))
-        files.write(report)
-
-    with _errors(debug):
-        wanted = concurrencies(concurrency)
-        files = Files(json_file, csv_file, plot_file)
-        files.check()
-        served = ServedModel(connect(url, "http" if http else "grpc"), model)
-        samples = bench_inputs.samples(served.inputs, inputs, golden, model, served.batching)
-        target = ServerTarget(served, samples, batch, timeout_s, made_up=not (inputs or golden))
-        usage = npu_smi.usage if npu_smi.available() and on_this_machine(url) else None
-        settings = Settings(window_s, stability, max_windows)
-        report = sweep(target, served.where, wanted, settings, done, usage=usage, say=_say)
-    if report.interrupted or report.failed:
-        raise typer.Exit(130 if report.interrupted else FAILED)
-
-
 def _check(repository: Path, target: str) -> None:
     if not repository.is_dir():
         raise WrongUse(f"{repository} is no folder", fix="name a model repository, as gepipe export writes it")

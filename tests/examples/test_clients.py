@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import subprocess
 import sys
@@ -10,8 +11,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import tiny
 from weights import ROOT, laid_out
 
+import ops
+from pipeline import Pipeline
 from pipeline.load import load
 from pipeline.triton.lock import SHARED_MEMORY
 from pipeline.triton.server import Server
@@ -23,12 +27,25 @@ WAYS = [way for count in range(4) for way in itertools.combinations(FLAGS, count
 ways = pytest.mark.parametrize("way", WAYS, ids=" ".join)
 
 
+NAME = "一只 with a long name"  # longer than the room that a shape promises
+
+
+def named() -> Pipeline:
+    """Its answer holds a number and a name, of which a server does not say how long it is."""
+    pipeline = Pipeline("named")
+    length = ops.Cast("float32")(tiny.Length()(pipeline.input("text", ops.TEXT)))
+    scores, _, labels = ops.TopK(k=1, labels=(NAME,))(length)
+    pipeline.output(name=labels, length=scores)
+    return pipeline
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     laid_out("examples/yolo11/weights/yolo11n.onnx")
     root = tmp_path_factory.mktemp("clients") / "models"
     for example in ("yolo11", "cnclip"):
         load(str(ROOT / f"examples/{example}/graph.py")).compile().export(root)
+    named().compile().export(root)
     with Server(root) as server:
         yield server
 
@@ -84,6 +101,32 @@ def test_a_refused_request_is_told_in_words_and_leaves_no_shared_memory_behind(
     assert not [path for path in SHARED_MEMORY.iterdir() if path.name.startswith("gepipe-")]
     with http.InferenceServerClient(server.url) as asking:
         assert asking.get_system_shared_memory_status() == []
+
+
+@ways
+def test_bytes_come_back_in_every_way(way: tuple[str, ...], server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "examples" / "yolo11")
+    asking = importlib.import_module("ask").Server(
+        "named",
+        server.grpc_url if "--grpc" in way else server.url,
+        **{name: flag in way for name, flag in (("grpc", "--grpc"), ("at_once", "--async"), ("shared", FLAGS[2]))},
+    )
+    first, second = asking.ask([{"text": b"four"}, {"text": b""}])
+    assert [answer["name"].tolist() for answer in (first, second)] == [[NAME.encode()]] * 2
+    assert [answer["length"].tolist() for answer in (first, second)] == [[4], [0]]
+
+
+@pytest.mark.parametrize("example", ["yolo11", "cnclip"])
+def test_the_wrong_port_is_named_with_the_remedy(example: str, server: Server) -> None:
+    by_http = run(f"{example}/client.py", server.grpc_url)
+    assert by_http.returncode == 1
+    assert by_http.stderr.startswith(f"{server.grpc_url} does not answer by HTTP: ")
+    assert "fix: give its HTTP port, 8000 as a rule, or add --grpc" in by_http.stderr
+    by_grpc = run(f"{example}/client.py", server.url, "--grpc")
+    assert by_grpc.returncode == 1
+    assert by_grpc.stderr.startswith(f"{server.url} does not answer by gRPC: ")
+    assert "fix: give its gRPC port, 8001 as a rule, or leave --grpc out" in by_grpc.stderr
+    assert "Traceback" not in by_http.stderr + by_grpc.stderr
 
 
 def test_both_examples_ask_with_the_same_code() -> None:

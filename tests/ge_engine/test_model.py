@@ -136,6 +136,9 @@ def test_a_wrong_dtype_names_the_cast_and_the_input(tmp_path: Path) -> None:
     ) as error:
         Model(str(two_inputs(tmp_path / "m.onnx"))).infer(ids, TensorSpec("int32", (52,)))
     assert (error.value.input, error.value.fix, error.value.rule) == ("mask", "put a Cast to int64 before it", "G10")
+    with pytest.raises(SpecError, match="bytes: dtype is bytes, model 'm' wants int64") as error:
+        Model(str(two_inputs(tmp_path / "m.onnx"))).infer(ids, TensorSpec("bytes", ()))
+    assert "ops.Tokenize of a text" in error.value.fix  # which no Cast can make
 
 
 def test_a_wrong_dim_names_both_values(tmp_path: Path) -> None:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import platform
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,3 +96,45 @@ def test_an_op_may_work_in_place_on_what_it_alone_reads() -> None:
     HostStage(steps, frozenset({"changed"})).run(values, {})
     assert values["changed"].tolist() == [2, 2]
     assert values["changed"].flags.writeable
+
+
+def test_a_stage_tells_when_each_step_ended_and_what_it_made() -> None:
+    steps = [step("first", Made(lambda x: x + 1), "x"), step("pair", MadePair(lambda x: (x, x + 1)), "first")]
+    steps.append(step("last", Made(lambda x: x * 2), "pair.second"))
+    times, sizes = [perf_counter()], list[int]()
+    HostStage(steps, frozenset({"last"})).run({"x": np.zeros(2, np.float32)}, {}, None, times, sizes)
+    assert len(times) == 4
+    assert times == sorted(times)
+    assert times[-1] <= perf_counter()
+    assert sizes == [8, 16, 8]  # two float32 an output, also of what is dropped after its last use
+
+
+def test_of_a_failing_stage_the_steps_before_the_failure_are_told() -> None:
+    steps = [step("first", Made(lambda x: x + 1), "x"), step("second", Made(lambda x: sys.exit(3)), "first")]
+    times, sizes = list[float](), list[int]()
+    with pytest.raises(OpError, match="node 'second'"):
+        HostStage(steps, frozenset({"second"})).run({"x": np.zeros(2, np.float32)}, {}, None, times, sizes)
+    assert (len(times), sizes) == (1, [8])
+
+
+FAULTS = """
+import resource
+import cv2, numpy as np
+from ops import DecodeImage
+from ops.host_stage import HostStage
+picture = cv2.imencode(".jpg", np.full((1080, 810, 3), 90, np.uint8))[1].tobytes()
+HostStage((), frozenset())
+for count in (3, 10):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(count):
+        DecodeImage(color="RGB").run(picture)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+def test_a_picture_uses_the_memory_of_the_one_before_it() -> None:
+    """Without a page fault; a picture of 1080 x 810 has 640 pages, and its decoder has as many."""
+    if platform.libc_ver()[0] != "glibc":
+        return
+    done = subprocess.run([sys.executable, "-c", FAULTS], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 640

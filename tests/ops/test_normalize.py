@@ -38,3 +38,25 @@ def test_a_mean_or_std_that_no_pixel_can_be_scaled_by_is_refused(value: Any) -> 
     if value != 1e-320:  # a mean as small as that is 0
         with pytest.raises(SpecError, match="not numbers that pixels can be scaled by"):
             Normalize(mean=(value,), std=(1,)).infer(image)
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+@pytest.mark.parametrize("swap", [False, True])
+def test_float32_pixels_and_any_number_of_channels_give_the_same(expect: Expect, channels: int, swap: bool) -> None:
+    image = np.random.default_rng(0).integers(0, 256, (5, 7, channels), dtype=np.uint8)
+    op = Normalize(mean=(0.1, 0.2, 0.3, 0.4)[:channels], std=(0.5, 0.6, 0.7, 0.8)[:channels], swap=swap)
+    pixels = image[:, :, ::-1] if swap else image
+    want = ((pixels / 255 - op.mean) / op.std).transpose(2, 0, 1).astype(np.float32)
+    made = expect(op, image, want=want, rtol=1e-6, atol=1e-6)
+    assert expect(op, image.astype(np.float32)).tobytes() == made.tobytes()
+
+
+def test_a_view_is_normalized_like_its_copy() -> None:
+    image = np.random.default_rng(0).integers(0, 256, (9, 9, 3), dtype=np.uint8)
+    op = Normalize(mean=(0.1,) * 3, std=(0.5,) * 3)
+    assert op.run(image[1:7:2, 2:8]).tobytes() == op.run(image[1:7:2, 2:8].copy()).tobytes()
+
+
+def test_swap_is_a_flag() -> None:
+    with pytest.raises(SpecError, match="swap is 1"):
+        Normalize(mean=(0,), std=(1,), swap=1).infer(TensorSpec("uint8", (4, 4, 1)))  # type: ignore[arg-type]

@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+import operator
+from typing import Any, cast
+
+import numpy as np
 import pytest
 
-from ops import DeclarationError, Edge, Softmax
+from ops import DeclarationError, Edge, Softmax, TopK
 from ops.op import Call
+
+x = Edge(cast(Any, None), 0)
 
 
 class Sink:
@@ -17,3 +23,37 @@ def test_an_edge_given_as_the_name_is_said_to_be_one() -> None:
         Softmax()(name=Edge(Sink(), 0))  # type: ignore[arg-type]  # what a user does
     assert error.value.fix == "pass the edge by position"
     assert error.value.where.partition(":")[0].endswith("test_op.py")
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda edge: edge / 255,
+        lambda edge: 1 - edge,
+        lambda edge: edge + edge,
+        lambda edge: -edge,
+        lambda edge: edge > 0.5,
+        lambda edge: np.float32(2) * edge,
+        lambda edge: np.ones(3) @ edge,
+        lambda edge: edge[0],
+        operator.methodcaller("__rpow__", 2),
+        lambda edge: list(edge),
+        lambda edge: max(*edge),
+    ],
+)
+def test_an_edge_that_is_used_as_an_array_says_what_to_do(use: Any) -> None:
+    with pytest.raises(DeclarationError, match="an edge stands for a value of every sample") as error:
+        use(x)
+    assert "ops.Normalize" in error.value.fix
+    assert error.value.where.partition(":")[0].endswith("test_op.py")
+
+
+def test_edges_are_still_compared_by_identity_and_kept_in_sets() -> None:
+    assert x in {x}
+    assert x != Edge(x.sink, x.node)
+
+
+def test_an_op_that_was_not_called_is_told_from_an_edge() -> None:
+    with pytest.raises(DeclarationError, match="TopK, input 1: Softmax is not called") as error:
+        TopK(k=1)(Softmax(x))  # type: ignore[arg-type]  # what a user does
+    assert error.value.fix.startswith("call it on what it reads: Softmax(...)(x)")

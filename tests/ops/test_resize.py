@@ -171,7 +171,7 @@ def test_wrong_attributes_are_refused_with_a_fix(op: Resize, message: str, fix: 
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        (TensorSpec("float32", (4, 4, 3)), "dtype is float32, wanted uint8"),
+        (TensorSpec("float64", (4, 4, 3)), "dtype is float64, wanted uint8 or float32"),
         (TensorSpec("uint8", (4, 4)), "rank is 2, wanted 3"),
         (TensorSpec("uint8", (3, 4, 4)), "image has 4 channels, wanted 1 or 3"),
         (TensorSpec("uint8", (4, 4, "C")), "image has C channels, wanted 1 or 3"),
@@ -181,3 +181,15 @@ def test_what_is_no_image_is_refused(spec: TensorSpec, message: str) -> None:
     with pytest.raises(SpecError, match=message) as error:
         Resize(height=2, width=2).infer(spec)
     assert error.value.input == "image"
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("filter", OPENCV)
+def test_an_opencv_filter_takes_float32_too(expect: Expect, filter: str, channels: int) -> None:
+    image = noise(31, 47, channels).astype(np.float32)
+    expect(Resize(height=20, width=23, filter=filter), image, want=reference(image, 20, 23, filter))
+
+
+def test_a_pillow_filter_of_float32_is_refused() -> None:
+    with pytest.raises(SpecError, match=r"float32\[4,4,3\]: dtype is float32, wanted uint8"):
+        Resize(height=2, width=2, filter="pillow_bicubic").infer(TensorSpec("float32", (4, 4, 3)))

@@ -5,7 +5,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ops import NMS, Counted, DecodeImage, Graded, SpecError, TensorSpec, YoloBoxes
+from ops import (
+    ENCODED_IMAGE,
+    NMS,
+    TEXT,
+    CenterCrop,
+    Counted,
+    DecodeImage,
+    Graded,
+    Normalize,
+    Resize,
+    Similarity,
+    SpecError,
+    TensorSpec,
+    Tokenize,
+    YoloBoxes,
+)
 
 
 @pytest.mark.parametrize(
@@ -35,3 +50,23 @@ def test_an_attribute_that_is_true_or_false_takes_nothing_else(value: Any) -> No
     with pytest.raises(SpecError, match="apply_orientation is ") as error:
         DecodeImage(color="RGB", apply_orientation=value).infer(TensorSpec("bytes", ()))
     assert error.value.fix == "give apply_orientation True or False"
+
+
+@pytest.mark.parametrize("op", [CenterCrop(4, 4), Resize(height=4, width=4), Normalize((0, 0, 0), (1, 1, 1))], ids=str)
+def test_a_picture_that_is_not_decoded_is_to_be_decoded(op: Any) -> None:
+    with pytest.raises(SpecError, match="bytes: dtype is bytes, wanted uint8") as error:
+        op.infer(ENCODED_IMAGE)
+    assert error.value.fix == "put an ops.DecodeImage before it"
+
+
+def test_another_dtype_is_to_be_converted_to_one_that_can_be() -> None:
+    vector = TensorSpec("float64", (4,))
+    with pytest.raises(SpecError, match="dtype is float64, wanted float32") as error:
+        Similarity().infer(vector, vector)
+    assert error.value.fix == "convert it to float32, with ops.Cast"
+    with pytest.raises(SpecError, match="dtype is bytes, wanted float32") as error:
+        Similarity().infer(TEXT, TEXT)
+    assert error.value.fix == "convert it to float32"
+    with pytest.raises(SpecError, match="dtype is float64, wanted bytes") as error:
+        Tokenize("vocab.txt").infer(vector)
+    assert error.value.fix == "convert it to bytes"

@@ -221,11 +221,33 @@ def test_plan_explains_the_pipeline(graph: Path) -> None:
 
 def test_plan_as_json(graph: Path) -> None:
     document = json.loads(gepipe("plan", "graph.py", "--json").stdout)
-    assert list(document) == ["rows", "findings"]
+    assert list(document) == ["rows", "changes", "findings"]
     row = next(row for row in document["rows"] if row["key"] == "y")
     assert (row["op"], row["dtype"], row["shape"], row["placement"], row["nbytes"]) == (
         "Model", "float32", "[4]", "device", 16
     )  # fmt: skip
+
+
+def test_plan_as_json_says_what_the_passes_changed(graph: Path) -> None:
+    text = GOOD.replace(')(Model("weights/dense.onnx")(x))', ')(ops.Softmax()(Model("weights/dense.onnx")(x)))')
+    graph.write_text(text, encoding="utf-8")
+    (change,) = json.loads(gepipe("plan", "graph.py", "--json").stdout)["changes"]
+    assert change["where"].endswith("graph.py:8")
+    assert {name: change[name] for name in ("rule", "node", "saved", "exactness")} == {
+        "rule": "place",
+        "node": "softmax",
+        "saved": 0,
+        "exactness": "within 1e-06 of the largest value",
+    }
+
+
+def test_plan_can_measure_the_machine_first(graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(graph.parent / "cache"))
+    result = gepipe("plan", "graph.py", "--measure")
+    assert result.exit_code == 0
+    table = graph.parent / "cache" / "gepipe" / "costs.json"
+    assert f"the cost table of this machine is in {table}" in result.stderr.replace("\n", "")
+    assert table.exists()
 
 
 def test_plan_and_run_report_findings_on_stderr(graph: Path) -> None:
@@ -252,6 +274,22 @@ def test_run_takes_json_text_and_files(graph: Path) -> None:
     assert list(answers[0]) == ["scores", "labels"]
     assert set(answers[0]["labels"]) < {"猫", "狗", "鸟", "鱼"}
     assert "猫" in result.stdout or "狗" in result.stdout or "鸟" in result.stdout or "鱼" in result.stdout
+
+
+def test_run_shows_where_the_time_went_beside_the_answer(graph: Path) -> None:
+    result = gepipe("run", "graph.py", "--json", "--stats", "-i", f"x={VECTOR}")
+    assert list(json.loads(result.stdout)) == ["scores", "labels"]
+    assert "good on cpu: samples 1, requests 1, failed 0" in result.stderr
+    assert re.search(r"^  run +1 +\d+\.\d{3} ", result.stderr, re.MULTILINE)
+
+
+def test_run_writes_a_trace_also_of_what_fails(graph: Path) -> None:
+    assert gepipe("run", "graph.py", "--trace", "t.json", "-i", f"x={VECTOR}").exit_code == 0
+    assert json.loads((graph.parent / "t.json").read_text())["traceEvents"]
+    failed(1, "run", "graph.py", "--trace", "bad.json", "-i", "x=[1,2]")
+    assert "wanted float32[8]" in (graph.parent / "bad.json").read_text()
+    said = failed(2, "run", "graph.py", "--trace", "absent/t.json", "-i", f"x={VECTOR}")
+    assert "absent/t.json cannot be written" in said
 
 
 def test_run_for_people(graph: Path) -> None:

@@ -13,7 +13,7 @@ OTHER: dict[str, Any] = {
     "gears": {"image": (1, 4), "text": (1, 32)},
     "streams": 2,
     "threads": 3,
-    "batching": Batching(max_delay_us=500, preferred=(4, 8), max_pending=64),
+    "batching": Batching(max_delay_us=500, preferred=(4, 8), max_pending=64, timeout_us=9),
     "exact": True,
     "device_ids": (0, 1),
     "cores": {"image": "12|10", "text": "8|"},
@@ -94,6 +94,7 @@ WRONG: tuple[tuple[str, Any, str], ...] = (
     ("batching", {"max_delay": 1}, "batching has no field 'max_delay'.*did you mean 'max_delay_us'"),
     ("batching", {"max_delay_us": -1}, "batching.max_delay_us is -1.*at least 0"),
     ("batching", {"max_pending": 0}, "batching.max_pending is 0"),
+    ("batching", {"timeout_us": -1}, "batching.timeout_us is -1.*at least 0"),
     ("batching", {"preferred": 4}, "batching.preferred is 4"),
     ("batching", {"preferred": (4, 4)}, "batching.preferred is .*name each once"),
     ("exact", 1, "exact is 1.*True or False"),
@@ -150,8 +151,9 @@ def test_what_is_no_deployment_is_refused() -> None:
     with pytest.raises(SpecError, match="is not a Deployment"):
         Deployment.of((1, 4))  # type: ignore[arg-type]  # as compile((1, 4)) would
     for text in ("", "{", "[1]", "5", "[" * 100_000):
-        with pytest.raises(SpecError, match=r"the deployment is not .*JSON"):
+        with pytest.raises(SpecError, match=r"the deployment is not .*JSON") as caught:
             Deployment.from_json(text)
+        assert '{"gears": [1, 4]}' in caught.value.fix  # what is typed, not only what is called
     for name in ("deployment", "cls", "self"):
         with pytest.raises(SpecError, match=f"no field '{name}'"):
             Deployment.from_json(json.dumps({name: 1}))

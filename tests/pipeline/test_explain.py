@@ -41,15 +41,16 @@ def test_columns_are_aligned_and_each_stage_is_headed(plan: Plan) -> None:
         "host0 (host)",
         "picture (device, gears 32x32,32x16)",
     ]
-    values = [line for line in lines if line.startswith("  ")]
+    end = lines.index("passes:")
+    values = [line for line in lines[:end] if line.startswith("  ")]
     assert len({len(line) for line in values}) == 1
-    assert lines[-1] == "outputs: y = y, transform = letterbox.transform"
+    assert lines[end - 1] == "outputs: y = y, transform = letterbox.transform"
 
 
 def test_a_plan_of_one_graph_and_one_stream_is_told_in_the_singular(tmp_path: Path) -> None:
     text = explain(tiny.vector_pipeline(tmp_path).compile())
     assert "dense: 1 static graph; one session serves all on CPU; each static graph, run alone, gives the same " in text
-    assert text.splitlines()[-2].endswith("; 1 stream")
+    assert text.splitlines()[-3].endswith("; 1 stream")
 
 
 def test_a_model_of_a_fixed_batch_has_sessions_of_its_own(tmp_path: Path) -> None:
@@ -75,3 +76,20 @@ def test_a_layout_is_told_only_for_pictures() -> None:
         pipeline.output(**{f"same_{name}": tiny.Same()(edge)})
     found = {row.key: row.layout for row in rows(pipeline.compile())}
     assert [found[name] for name in specs] == ["HWC", "CHW", "", "", "HWC"]
+
+
+def test_the_passes_say_what_was_and_what_is_and_why(plan: Plan) -> None:
+    lines = explain(plan).splitlines()
+    start = lines.index("passes:")
+    assert lines[start + 1].startswith("  place: normalize (")
+    assert "test_explain.py:" in lines[start + 1]
+    assert lines[start + 2 : start + 4] == [
+        "    on the host, normalize float32[3,H,W] crosses -> in the graph, letterbox.image uint8[H,W,3] crosses",
+        "    9,216 bytes less; bitwise; an NPU is spared bytes, and the host work",
+    ]
+
+
+def test_a_plan_that_keeps_every_byte_says_so(tmp_path: Path) -> None:
+    assert "passes, exact: every byte is kept: nothing changed" in str(
+        tiny.vector_pipeline(tmp_path).compile(exact=True)
+    )

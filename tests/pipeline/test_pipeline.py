@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import ops
+from ge_engine import Model
 from ops import DeclarationError, Edge, TensorSpec
 from pipeline import Pipeline
 
@@ -43,6 +44,8 @@ def test_every_entry_and_output_has_the_line_that_declared_it() -> None:
         (lambda p: p.constant("c", [[1], [2, 3]]), "constant 'c': .*inhomogeneous"),
         (lambda p: p.output(y=5), "output 'y': int is not an edge"),
         (lambda p: p.output(y=(Edge(p, 0),)), "output 'y': tuple is not an edge"),
+        (lambda p: p.output(y=ops.Softmax()), "output 'y': Softmax is not called"),
+        (lambda p: ops.Softmax()(Model("m.onnx")), "Softmax, input 1: Model is not called"),
         (lambda p: ops.Softmax()("x"), "Softmax, input 1: str is not an edge"),
         (lambda p: ops.Softmax()(), "Softmax is called without an input"),
     ],
@@ -64,8 +67,6 @@ def test_a_bundle_is_no_edge_and_its_fields_are_named() -> None:
 
 
 def test_nothing_is_read_before_validate() -> None:
-    from ge_engine import Model
-
     pipeline = Pipeline("lazy")
     pipeline.output(y=Model("there/is/no/such.onnx")(pipeline.input("x", VECTOR)))
     assert len(pipeline.declaration.entries) == 2

@@ -6,7 +6,7 @@ from lint_cases import CASES
 
 from pipeline.rulebook import BOOK
 from pipeline.rules import RULES
-from pipeline.triton.rules import TRITON_RULES
+from pipeline.triton.rulebook import TRITON_RULES
 
 CONTRACT = (
     *(f"E{number:02}" for number in (*range(1, 18), *range(20, 24), *range(30, 37))),

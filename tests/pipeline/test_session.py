@@ -457,14 +457,6 @@ def test_one_sample_given_as_a_batch_is_refused(plan: Plan, samples: Any) -> Non
         session.run_batch(samples)
 
 
-def test_submit_and_map_say_that_they_are_not_here_yet(plan: Plan) -> None:
-    with plan.session() as session:
-        with pytest.raises(GepipeError, match="submit is not here yet"):
-            session.submit(**tiny.vectors(1)[0])
-        with pytest.raises(GepipeError, match="map is not here yet"):
-            session.map(tiny.vectors(1))
-
-
 def test_what_a_sample_wrote_in_place_outlives_the_failure_of_its_neighbour(tmp_path: Path) -> None:
     pipeline = Pipeline("ids")
     ids = ops.Cast("int64")(pipeline.input("numbers", TensorSpec("int32", (4,))))  # an output too: on the host

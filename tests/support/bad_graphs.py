@@ -268,7 +268,7 @@ BAD: dict[str, tuple[str, str]] = {
     ),
     "an attribute of a wrong type": (
         'x = pipeline.input("x", IMAGE)\npipeline.output(y=ops.Normalize(mean=0.5, std=0.5)(x))  # G13',
-        "cannot use mean=0.5, std=0.5: TypeError",
+        "cannot use mean=0.5, std=0.5, swap=False: TypeError",
     ),
     "a dtype that is none": (
         'pipeline.output(y=ops.Cast("float23")(x))  # G13',
@@ -383,7 +383,7 @@ s = ops.TopK(k=0)(x)  # G13
 pipeline.output(y=ops.TopK(k=5)(s.scores).scores)
 """,
     "the dims of an input with a wrong dtype": """
-x = pipeline.input("x", TensorSpec("float32", (224, 224, 1)))
+x = pipeline.input("x", TensorSpec("float64", (224, 224, 1)))
 pipeline.output(y=ops.Normalize(mean=(0,) * 3, std=(1,) * 3)(x))  # G10
 """,
     "settings of a model that is missing": """

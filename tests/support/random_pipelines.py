@@ -31,17 +31,31 @@ FRAMES = {
     "letterbox": ops.Letterbox(height=16, width=16),
     "sizes": ops.Letterbox(sizes=((16, 16), (16, 8))),
 }
+CAMERA = (30, 40, 3)
+PIXEL_OPS: dict[str, ops.Op[Edge]] = {
+    "swap": ops.SwapChannels(),
+    "cast": ops.Cast("float32"),
+    "linear": ops.Resize(height=20, width=24),
+    "area": ops.Resize(height=17, width=13, filter="opencv_area"),
+    "cubic": ops.Resize(shorter=24, filter="opencv_cubic"),
+    "larger": ops.Resize(height=50, width=60),
+    "crop": ops.CenterCrop(height=16, width=21),
+    "pad": ops.Pad(top=1, left=2, value=114),
+}
 LAST = ("none", "scale", "softmax", "top_k", "above", "bank")
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """frame: how a picture gets its size; none for a pipeline of vectors. before, after: ops on the host. models: how
-    many in a row. exposed: a value inside is an output, too. gears: of the batch, where the sizes are not gears.
+    """frame: how a picture gets its size; none for a pipeline of vectors, camera for pixels on which many ops work.
+    before: ops in front of the first model. pixels: the same, of a camera's picture. twice: two models look at it.
+    models: how many in a row. exposed: a value inside is an output, too. gears: of the batch, where sizes are none.
     """
 
     frame: str
     before: tuple[str, ...]
+    pixels: tuple[str, ...]
+    twice: bool
     models: int
     mixing: bool
     last: str
@@ -50,15 +64,27 @@ class Declaration:
     streams: int
     delay_us: int
 
-    def compile(self, folder: Path, name: str) -> tuple[Plan, list[dict[str, Any]]]:
+    def compile(self, folder: Path, name: str, **fields: Any) -> tuple[Plan, list[dict[str, Any]]]:
         """The pipeline, and two samples for it."""
-        pipeline = Pipeline(name)
-        value = self._vector(pipeline, folder) if self.frame == "none" else self._picture(pipeline, folder)
-        outputs = self._last(pipeline, value)
-        pipeline.output(**outputs, **({"inside": value} if self.exposed else {}))
         gears = (1,) if self.frame == "sizes" else self.gears
-        plan = pipeline.compile(gears=gears, streams=self.streams, batching=Batching(max_delay_us=self.delay_us))
-        return plan, self._samples()
+        settings = {"gears": gears, "streams": self.streams, "batching": Batching(max_delay_us=self.delay_us)}
+        return self.declare(folder, name).compile(**settings, **fields), self.samples()
+
+    def declare(self, folder: Path, name: str) -> Pipeline:
+        pipeline = Pipeline(name)
+        if self.frame == "none":
+            value = self._vector(pipeline, folder)
+            outputs = self._last(pipeline, value)
+        else:
+            spec = ops.TensorSpec("uint8", CAMERA) if self.frame == "camera" else ops.ENCODED_IMAGE
+            image = pipeline.input("image", spec)
+            value = self._picture(image, folder)
+            outputs = self._last(pipeline, value)
+            if self.twice and self.frame != "sizes":  # one op picks the size of a sample
+                outputs["again"] = self._picture(image, folder)
+        made = self.frame != "none" or self.before or self.mixing or self.models
+        pipeline.output(**outputs, **({"inside": value} if self.exposed and made else {}))
+        return pipeline
 
     def _vector(self, pipeline: Pipeline, folder: Path) -> Edge:
         value = pipeline.input("x", tiny.VECTOR)
@@ -72,11 +98,22 @@ class Declaration:
             value = tiny.Scale(0.5)(value)
         return value
 
-    def _picture(self, pipeline: Pipeline, folder: Path) -> Edge:
-        pixels = ops.DecodeImage(color="RGB")(pipeline.input("image", ops.ENCODED_IMAGE))
+    def _picture(self, image: Edge, folder: Path) -> Edge:
+        if self.frame == "camera":
+            for op in self.pixels:
+                image = PIXEL_OPS[op](image)
+            return self._model(image, folder)
+        pixels = ops.DecodeImage(color="RGB")(image)
+        if "swap" in self.pixels:
+            pixels = ops.SwapChannels()(pixels)
         framed = FRAMES[self.frame](pixels)
         image = framed.image if isinstance(FRAMES[self.frame], ops.Letterbox) else framed
-        x = ops.Normalize(mean=(0.4,) * 3, std=(0.3,) * 3)(image)
+        if self.frame == "pillow" and "crop" in self.pixels:
+            image = ops.CenterCrop(height=9, width=10)(image)
+        return self._model(image, folder)
+
+    def _model(self, image: Edge, folder: Path) -> Edge:
+        x = ops.Normalize(mean=(0.4, 0.5, 0.6), std=(0.3, 0.2, 0.1))(image)
         value: Edge = Model(tiny.picture_model(folder))(x)
         return value
 
@@ -92,18 +129,27 @@ class Declaration:
             return {"likeness": ops.Similarity()(value, pipeline.constant("bank", bank))}
         return {"y": VECTOR_OPS["same" if self.last == "none" else self.last](value)}
 
-    def _samples(self) -> list[dict[str, Any]]:
+    def samples(self) -> list[dict[str, Any]]:
         if self.frame == "none":
             return list(tiny.vectors(2))
+        if self.frame == "camera":
+            return [{"image": scene(*CAMERA[:2], seed)} for seed in (1, 2)]
         pictures = (scene(30, 40, 1), scene(44, 21, 2))
         return [{"image": cv2.imencode(".png", picture)[1].tobytes()} for picture in pictures]
+
+
+def _one_cast(names: list[str]) -> tuple[str, ...]:
+    first = names.index("cast") if "cast" in names else 0
+    return tuple(name for index, name in enumerate(names) if name != "cast" or index == first)
 
 
 def declarations() -> st.SearchStrategy[Declaration]:
     return st.builds(
         Declaration,
-        frame=st.sampled_from(("none", "none", *FRAMES)),
+        frame=st.sampled_from(("none", "none", "camera", "camera", "camera", *FRAMES)),
         before=st.lists(st.sampled_from(sorted(VECTOR_OPS)), max_size=2).map(tuple),
+        pixels=st.lists(st.sampled_from(("cast", *PIXEL_OPS)), min_size=1, max_size=5).map(_one_cast),
+        twice=st.sampled_from((False, False, True)),
         models=st.integers(0, 2),
         mixing=st.sampled_from((False, False, True)),
         last=st.sampled_from(LAST),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import re
 import shutil
 import subprocess
@@ -7,6 +8,7 @@ import sys
 from pathlib import Path
 
 import cv2
+import numpy as np
 import pytest
 from golden import BUS_640
 from onnx_files import scale_model
@@ -75,3 +77,15 @@ def test_a_class_without_a_label_is_called_by_its_number(tmp_path: Path) -> None
     code = "import detect; print(detect.label_of(0), detect.label_of(1))"
     command = [sys.executable, "-c", code]
     assert subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout == "cat class 1\n"
+
+
+@pytest.mark.parametrize("size", [(500, 741), (120, 160), (3000, 4000)])
+def test_labels_can_be_read_on_a_picture_of_any_size(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(EXAMPLE)
+    for name in ("graph", "detect"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    white = bytes(cv2.imencode(".png", np.full((*size, 3), 255, np.uint8))[1])
+    drawn = importlib.import_module("detect").draw(white, np.array([[0, size[0] // 2, 50, size[0]]]), ["bus"])
+    rows = np.flatnonzero((drawn.max(axis=2) < 100).any(axis=1))  # those of black letters
+    assert rows[-1] - rows[0] >= 10  # a b is most of the 16 pixels of its font
+    assert rows[-1] - rows[0] <= size[0] / 5

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from config_texts import configs
 from google.protobuf import text_format
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from pipeline.triton.outline import outline, unquoted
 from pipeline.triton.schema import model_config
@@ -44,7 +44,8 @@ def test_a_missing_field_is_found_at_the_nearest_block() -> None:
         ("a {", "1:4", 'expected "}" to end the block of line 1'),
         ("a [ { }\n\n}", "3:1", 'expected "," or "]"'),
         ("a [ { }, ]", "1:10", 'expected "{", found "]"'),
-        ("a [ 1, ]", "1:8", 'expected a value, found "]"'),
+        ("a: [ 1, ]", "1:9", 'expected a value, found "]"'),
+        ("a [ 1 ]", "1:5", 'expected "{", found "1": a list of values needs ":" before its "["'),
         ("a 1", "1:3", 'expected ":", "{" or "["'),
         ("a: { b: 1 >", "1:11", 'expected a field, found ">"'),
         ("} a: 1", "1:1", 'expected a field, found "}"'),
@@ -81,6 +82,7 @@ def test_strings_are_unescaped() -> None:
 
 @settings(max_examples=600, deadline=None)
 @given(configs())
+@example('backend: "" "b",\r\ninput [\r\n{ name:\r\n"x", dims [ 1 ]} ]\r\nname: "n"')
 def test_the_grammar_is_that_of_protobuf(text: str) -> None:
     broken = outline(text)[1]
     reason = refusal(text)

@@ -1,0 +1,209 @@
+"""Costs: what a step and a crossing cost, as the passes weigh them: a table, which a machine can measure."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import ops
+from ge_engine import runtime
+from ge_engine.builder import GraphBuilder
+from ops import Array, Op, TensorSpec
+from ops.host_stage import Step
+
+from .deployment import Deployment
+
+FORMAT = 1
+# What a side of unknown size is taken for, by the names that ops give it.
+PICTURE = {"H": 1080, "W": 1920, "resized_height": 256, "resized_width": 341}
+UNKNOWN_SIDE = 256
+UNKNOWN_OP = 1.0  # ns an element, of an op that is not in the table
+
+# ns an element of the largest tensor, on one core of a server with AVX-512: `gepipe plan --measure` replaces them.
+_HOST = {
+    "Cast": 0.12,
+    "CenterCrop": 0.04,
+    "L2Normalize": 0.4,
+    "Normalize": 0.34,
+    "Pad": 0.05,
+    "Similarity": 0.2,
+    "Softmax": 0.9,
+    "SwapChannels": 0.04,
+    "TopK": 6.9,
+}
+_CPU_GRAPH = {
+    "Cast": 0.12,
+    "CenterCrop": 0.05,
+    "L2Normalize": 0.53,
+    "Normalize": 0.5,
+    "Pad": 0.06,
+    "Similarity": 0.07,
+    "Softmax": 0.32,
+    "SwapChannels": 0.6,
+    "TopK": 1.6,
+}
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Nanoseconds: an element of a step's largest tensor, a call on the host, a byte that crosses, a host stage.
+
+    source: where the numbers are from. The stage is what a request costs in Triton's Python backend besides its ops.
+    """
+
+    source: str
+    host: Mapping[str, float] = field(default_factory=lambda: _HOST)
+    graph: Mapping[str, float] = field(default_factory=lambda: _CPU_GRAPH)
+    call: float = 5_000.0
+    byte: float = 0.02
+    stage: float = 1_000_000.0
+
+    @classmethod
+    def of(cls, deployment: Deployment) -> Costs:
+        """For what the deployment is for. An NPU's plan is the same wherever it is compiled; a CPU's is this machine's.
+
+        A byte to an NPU is copied by two servers' processes and over a bus. Its price here stands above what any op
+        costs a byte on the host, so that fewer bytes win; an op in the NPU's graph counts as nothing beside it. In one
+        process on a CPU the stages share their buffers, and a byte costs little more than its cache line.
+        """
+        if deployment.model_backend == "npu_ge":
+            return cls("npu_ge", graph={}, byte=10.0)
+        return measured_before() or cls("built in")
+
+    def on_host(self, op: Op[Any], specs: Iterable[TensorSpec]) -> float:
+        return self.call + self.host.get(type(op).__name__, UNKNOWN_OP) * elements(specs)
+
+    def in_graph(self, op: Op[Any], specs: Iterable[TensorSpec]) -> float:
+        """Nothing, where the table has no ops at all: a device beside which they do not count."""
+        if not self.graph:
+            return 0.0
+        return self.graph.get(type(op).__name__, UNKNOWN_OP) * elements(specs)
+
+    def reason(self, saved_us: float) -> str:
+        """Why, for a person: an NPU's prices are no times."""
+        if not self.graph:
+            return "an NPU is spared bytes, and the host work"
+        return f"{saved_us:,.0f} us less by the cost table ({self.source})"
+
+    def crossing(self, spec: TensorSpec) -> float:
+        return self.byte * (spec.nbytes or 0)
+
+
+def specs_of(step: Step, known: Mapping[str, TensorSpec]) -> list[TensorSpec]:
+    """What a step reads and makes."""
+    return [*(known[key] for key in step.inputs), *(spec for _, _, spec in step.outputs)]
+
+
+def elements(specs: Iterable[TensorSpec]) -> int:
+    """Of the largest tensor; a side of unknown size is a full HD picture's.
+
+    >>> elements([TensorSpec("uint8", ("H", "W", 3)), TensorSpec("float32", (3, 224, 224))])
+    6220800
+    """
+    return max((math.prod(_side(dim) for dim in spec.shape) for spec in specs), default=0)
+
+
+def _side(dim: Any) -> int:
+    if isinstance(dim, int):
+        return dim
+    if isinstance(dim, ops.Graded):
+        return max(dim.values)
+    return dim.limit if isinstance(dim, ops.Counted) else PICTURE.get(dim, UNKNOWN_SIDE)
+
+
+def file() -> Path:
+    """Where the measured table is kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gepipe" / "costs.json"
+
+
+def measured_before() -> Costs | None:
+    """The table of this machine; None where there is none, or none that can be read."""
+    try:
+        document = json.loads(file().read_text(encoding="utf-8"))
+        if document.pop("format") != FORMAT:
+            return None
+        return Costs(f"measured, {file()}", **document)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def measure() -> Costs:
+    """Measure this machine's table, and keep it: a few seconds."""
+    samples = list(_samples())
+    table = Costs(
+        f"measured, {file()}",
+        {type(op).__name__: _host_ns(op, arrays) for op, arrays in samples},
+        {type(op).__name__: _graph_ns(op, arrays) for op, arrays in samples},
+        _host_ns(ops.Softmax(), (np.ones(4, np.float32),)) * 4,
+        _crossing_ns(),
+    )
+    document = {"format": FORMAT, **dataclasses.asdict(table)}
+    del document["source"]
+    file().parent.mkdir(parents=True, exist_ok=True)
+    unfinished = file().with_suffix(f".{os.getpid()}")
+    unfinished.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    os.replace(unfinished, file())
+    return table
+
+
+def _samples() -> Iterable[tuple[Any, tuple[Array, ...]]]:
+    random = np.random.default_rng(0)
+    picture = random.integers(0, 256, (224, 224, 3), dtype=np.uint8)
+    scores = random.normal(size=100_000).astype(np.float32)
+    yield ops.Cast("float32"), (picture,)
+    yield ops.CenterCrop(height=192, width=192), (picture,)
+    yield ops.L2Normalize(), (scores,)
+    yield ops.Normalize(mean=(0.5,) * 3, std=(0.5,) * 3), (picture,)
+    yield ops.Pad(top=8, bottom=8, left=8, right=8), (picture,)
+    yield ops.Similarity(), (scores, random.normal(size=(10, 100_000)).astype(np.float32))
+    yield ops.Softmax(), (scores,)
+    yield ops.SwapChannels(), (picture,)
+    yield ops.TopK(k=5), (scores,)
+
+
+def _specs(op: Any, arrays: Iterable[Array]) -> tuple[list[TensorSpec], tuple[TensorSpec, ...]]:
+    given = [TensorSpec(array.dtype, array.shape) for array in arrays]
+    made = op.infer(*given)
+    return given, made if isinstance(made, tuple) else (made,)
+
+
+def _host_ns(op: Any, arrays: tuple[Array, ...]) -> float:
+    given, made = _specs(op, arrays)
+    return _shortest_ns(lambda: op.run(*arrays)) / elements([*given, *made])
+
+
+def _graph_ns(op: Any, arrays: tuple[Array, ...]) -> float:
+    given, made = _specs(op, arrays)
+    g = GraphBuilder(17)
+    values = op.lower(g, *(g.input(f"in{i}", spec) for i, spec in enumerate(given)))
+    for i, (value, spec) in enumerate(zip(values if isinstance(values, tuple) else (values,), made)):
+        g.output(f"out{i}", value, spec)
+    session = runtime.session(g.model(), threads=1)
+    feeds = {f"in{i}": array[None] for i, array in enumerate(arrays)}
+    return _shortest_ns(lambda: session.run(None, feeds)) / elements([*given, *made])
+
+
+def _crossing_ns(nbytes: int = 1 << 22) -> float:
+    source = np.ones(nbytes, np.uint8)
+    """A byte that is written by one stage and read by another, when no cache holds both."""
+    return _shortest_ns(source.copy) / nbytes
+
+
+def _shortest_ns(work: Callable[[], Any]) -> float:
+    """Of many runs, as a machine that others use too gives it."""
+    best = math.inf
+    end = time.perf_counter() + 0.1
+    while time.perf_counter() < end:
+        start = time.perf_counter_ns()
+        work()
+        best = min(best, time.perf_counter_ns() - start)
+    return best

@@ -1,0 +1,252 @@
+"""Level: a host stage and the device stages behind it, and how samples come to stand in the rows of their buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from time import perf_counter as clock
+from typing import Any
+
+import numpy as np
+
+from ge_engine.devices import Stream
+from ge_engine.engine import Engine
+from ge_engine.gears import Gears, pick
+from ops import Array, GepipeError
+from ops.host_stage import HostStage, Step, same_memory
+
+from .profile.recorder import Recorder
+
+Sizes = tuple[int, ...]  # for each engine of a level, the index of a sample's size
+
+
+class Item:
+    """A sample on its way: its values so far, or the error that stopped it."""
+
+    __slots__ = ("answer", "copied_in", "copied_out", "error", "given", "made", "number", "sizes", "times", "values")
+
+    def __init__(self, values: dict[str, Any], copied_in: int = 0) -> None:
+        self.values = values
+        self.given = tuple(values.values())  # the caller's own, which no answer may hand back
+        self.sizes: dict[str, int] = {}  # for each Graded dim, the index of its value
+        self.error: GepipeError | None = None
+        self.answer: dict[str, Any] = {}
+        self.copied_in = copied_in
+        self.copied_out = 0
+        self.number = 0
+        self.times = [1.0]  # for Recorder.samples
+        self.made: list[int] | None = None  # the bytes that each part makes, while there is a trace
+
+
+class Group:
+    """Samples of one size in the rows of a slot's buffers.
+
+    A sample has its row before it is written there, so several can be written at once. The row of one that failed is
+    zeroed, since it may be padding next, and given to another.
+    """
+
+    __slots__ = ("_holes", "_items", "filled", "filling", "inputs", "outputs", "since", "sizes", "slot")
+
+    def __init__(self, engines: tuple[Engine, ...], slot: int, sizes: Sizes) -> None:
+        self.slot = slot
+        self.sizes = sizes
+        self.inputs = [engine.inputs(slot, size) for engine, size in zip(engines, sizes)]
+        self.outputs = [engine.outputs(slot, size) for engine, size in zip(engines, sizes)]
+        self.filled = 0
+        self.filling = 0
+        self.since = 0.0  # when its first row was filled, where that is of interest
+        self._items: list[Item | None] = []
+        self._holes: list[int] = []
+
+    def reserve(self) -> int:
+        """A row for a sample that is about to be written."""
+        self.filling += 1
+        if self._holes:
+            return self._holes.pop()
+        self._items.append(None)
+        return len(self._items) - 1
+
+    def settle(self, row: int, item: Item | None) -> None:
+        """The row holds the sample; or, where that failed, nothing."""
+        self.filling -= 1
+        if item is None:
+            self.clear(row)
+            self._holes.append(row)
+        else:
+            self.filled += 1
+            self._items[row] = item
+
+    def row(self, row: int) -> Mapping[str, Array]:
+        """The inputs of a row. Where two engines take one value, the first one's."""
+        if len(self.inputs) == 1:
+            return self.inputs[0].rows[row]
+        return {key: array for buffer in reversed(self.inputs) for key, array in buffer.rows[row].items()}
+
+    def take(self) -> list[Item]:
+        """The samples, which stand in the rows 0, 1, ... from now on; the group is empty."""
+        assert not self.filling
+        items, holes = self._items, sorted(self._holes)
+        self._items, self._holes, self.filled = [], [], 0
+        for hole in holes:
+            while items and items[-1] is None:
+                items.pop()
+            if hole < len(items):
+                last = items.pop()
+                assert last is not None
+                last.copied_in += self.write(hole, self.read(len(items)))
+                items[hole] = last
+        return [item for item in items if item is not None]
+
+    def read(self, row: int) -> list[dict[str, Array]]:
+        """The row of each input buffer."""
+        return [buffer.rows[row] for buffer in self.inputs]
+
+    def write(self, row: int, arrays: list[dict[str, Array]]) -> int:
+        """Copy into the row of each input buffer; the bytes."""
+        copied = 0
+        for buffer, values in zip(self.inputs, arrays):
+            for key, array in buffer.rows[row].items():
+                np.copyto(array, values[key])
+                copied += array.nbytes
+        return copied
+
+    def clear(self, row: int) -> None:
+        for buffer in self.inputs:
+            for array in buffer.rows[row].values():
+                array.fill(0)
+
+
+Seat = tuple[Group, int]
+
+
+class Level:
+    """A host stage and the device stages that follow it.
+
+    rows: the most samples of one group. graded: a sample's size, and so its group, is known only while it is written.
+    written: the keys that the host stage writes straight into a row. depth: 0 for the first level.
+    """
+
+    def __init__(self, host: HostStage | None, engines: tuple[Engine, ...], recorder: Recorder, depth: int) -> None:
+        self.host = host
+        self.engines = engines
+        self.depth = depth
+        self._recorder = recorder
+        self._graded_dims = {name for engine in engines for name, _ in engine.sizes[0].dims}
+        self.graded = bool(self._graded_dims)
+        rows = min((engine.rows for engine in engines), default=0)
+        # Groups of several sizes share the buffers of an engine without sizes: one sample at a time then.
+        self.rows = 1 if self.graded and len(engines) > 1 else rows
+        made = {key for step in host.steps for key, _, _ in step.outputs} if host else set()
+        self.written = made.intersection(key for engine in engines for key, _ in engine.stage.graph.inputs)
+        self.costs_us: dict[int, float] = {}
+        self.alike = (0,) * len(engines)
+
+    def measure(self, stream: Stream) -> None:
+        """What one step of each batch size costs, where batches are padded."""
+        batches = sorted({b for engine in self.engines for b in engine.batches if b <= self.rows})
+        if len(batches) > 1 and any(engine.pads for engine in self.engines):
+            costs = [(engine.batches, engine.measure_us(stream)) for engine in self.engines]
+            self.costs_us = {batch: sum(cost[pick(sizes, batch)] for sizes, cost in costs) for batch in batches}
+
+    def split(self, n: int) -> tuple[int, ...]:
+        """How many of n samples to run at a time."""
+        if n <= 1:
+            return (n,)
+        if self.costs_us:
+            return Gears(tuple(self.costs_us)).split(n, self.costs_us)
+        whole, rest = divmod(n, self.rows)
+        return (self.rows,) * whole + ((rest,) if rest else ())
+
+    def best_rows(self) -> int:
+        """The batch that costs least a sample; of those nearly as good, the largest."""
+        each = {rows: cost / rows for rows, cost in self.costs_us.items()}
+        return max((rows for rows, cost in each.items() if cost <= 1.05 * min(each.values())), default=self.rows)
+
+    def group(self, slot: int, sizes: Sizes) -> Group:
+        return Group(self.engines, slot, sizes)
+
+    def place(self, item: Item, find: Callable[[Sizes], Seat]) -> Seat | None:
+        """Run the host stage on a sample, straight into the row that `find` gives it; where it has gone.
+
+        None: it failed before it had a row. The caller settles the row, by the item's error.
+        """
+        if self.graded:
+            seat = self._place_by_size(item, find)
+        else:
+            seat = group, row = find(self.alike)
+            if self._run_steps(item, group.row(row)):
+                self._fill_row(item, group, row)
+        if item.made is not None:
+            self._trace(item)
+        return seat
+
+    def _place_by_size(self, item: Item, find: Callable[[Sizes], Seat]) -> Seat | None:
+        out: dict[str, Array] = {}
+        seat: Seat | None = None
+
+        def on_gear(step: Step, index: int) -> None:
+            nonlocal seat
+            item.sizes.update((dim.name, index) for _, _, spec in step.outputs for dim in spec.graded)
+            if seat is None and item.sizes.keys() >= self._graded_dims:
+                seat = find(self.sizes(item))
+                out.update(seat[0].row(seat[1]))
+
+        if not self._run_steps(item, out, on_gear):
+            return seat
+        if seat is None:
+            self._sizes_from_values(item)
+            seat = find(self.sizes(item))
+        self._fill_row(item, *seat)
+        return seat
+
+    def run_host(self, item: Item) -> bool:
+        """The host stage on one sample, where no device stage follows; whether it succeeded."""
+        done = self._run_steps(item, {})
+        if item.made is not None:
+            self._trace(item)
+        return done
+
+    def _run_steps(self, item: Item, out: Mapping[str, Array], on_gear: Any = None) -> bool:
+        if self._recorder.trace is not None:
+            item.made = []
+        item.times.append(clock())
+        if self.host is not None:
+            try:
+                item.copied_in += self.host.run(item.values, out, on_gear, item.times, item.made)
+            except GepipeError as error:
+                item.error = error
+                self._recorder.host_failed(self.depth)
+                return False
+        return True
+
+    def _trace(self, item: Item) -> None:
+        trace, made = self._recorder.trace, item.made
+        if trace is not None and made is not None:
+            trace.host(self.depth, item.number, item.times[-len(made) - 1 :], made, item.error)
+
+    def sizes(self, item: Item) -> Sizes:
+        """For each engine, the index of the size that this sample has."""
+        return tuple(
+            next((item.sizes[name] for name, _ in engine.sizes[0].dims if name in item.sizes), 0)
+            for engine in self.engines
+        )
+
+    def _sizes_from_values(self, item: Item) -> None:
+        for engine in self.engines:
+            for key, spec in engine.stage.graph.inputs:
+                shape = item.values[key].shape
+                for index in range(len(spec.graded[0].values) if spec.graded else 0):
+                    if spec.at_gear(index) == shape:
+                        item.sizes.update((dim.name, index) for dim in spec.graded)
+
+    def _fill_row(self, item: Item, group: Group, row: int) -> None:
+        """Copy what the host stage did not write in place: the caller's own arrays, and values of earlier stages."""
+        before = item.copied_in
+        for buffer in group.inputs:
+            for key, target in buffer.rows[row].items():
+                value = item.values[key]
+                if value is not target and not same_memory(value, target):
+                    np.copyto(target, value, casting="no")
+                    item.copied_in += target.nbytes
+        item.times.append(clock())
+        if item.made is not None:
+            item.made.append(item.copied_in - before)

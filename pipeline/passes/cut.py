@@ -1,0 +1,50 @@
+"""Cut: of a picture that is resized and then cropped, only what is kept is computed."""
+
+from __future__ import annotations
+
+from ops import CenterCrop, Resize, ResizeCrop
+from ops.host_stage import Step
+from ops.pillow_filter import FILTERS
+
+from ..deployment import Deployment
+from ..graph import Graph
+from .change import BITWISE, Change
+from .rewrite import maker, only_reader, rebuilt, remade
+
+
+def cut(graph: Graph, deployment: Deployment) -> tuple[Graph, tuple[Change, ...]]:
+    """A Resize with a Pillow filter and the CenterCrop behind it become one op, under the crop's name.
+
+    Requires: nothing. Ensures: no such pair is left, unless the crop adds a border.
+    OpenCV's filters stay: they are too quick for it to matter, and cannot begin inside a picture.
+    """
+    changes: list[Change] = []
+    for step in graph.steps:
+        source = maker(graph, step.inputs[0]) if isinstance(step.op, CenterCrop) else None
+        if source is None or only_reader(graph, step.inputs[0]) is not step or not _smaller(source, step):
+            continue
+        resize, crop = source.op, step.op
+        assert isinstance(resize, Resize)
+        assert isinstance(crop, CenterCrop)
+        op = ResizeCrop(crop.height, crop.width, resize.height, resize.width, resize.filter, resize.shorter)
+        new = remade(step, op, source.inputs, graph.specs)
+        changes.append(_change(source, step, new))
+        graph = rebuilt(graph, (new if other is step else other for other in graph.steps if other is not source), {})
+    return graph, tuple(changes)
+
+
+def _smaller(source: Step, step: Step) -> bool:
+    """Whether the crop cuts off what a Pillow filter makes."""
+    resize, crop = source.op, step.op
+    if not isinstance(resize, Resize) or not isinstance(crop, CenterCrop) or resize.filter not in FILTERS:
+        return False
+    height, width = resize.height or resize.shorter or 0, resize.width or resize.shorter or 0
+    return crop.height <= height and crop.width <= width
+
+
+def _change(source: Step, step: Step, new: Step) -> Change:
+    whole, kept = source.outputs[0][2], new.outputs[0][2]
+    saved = None if whole.nbytes is None or kept.nbytes is None else whole.nbytes - kept.nbytes
+    why = "the filter's sums are exact, so what is kept does not depend on the rest"
+    before, after = f"{source.name} makes {whole}", f"only {kept} is computed"
+    return Change("cut", f"{source.name}, {step.name}", step.where, before, after, saved, BITWISE, why)

@@ -1,0 +1,320 @@
+"""Scheduler: threads that bring the samples of submit and map through a plan, merged into batches."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from functools import partial
+from os import getpid
+from time import monotonic
+from time import perf_counter as clock
+from typing import Any
+
+from ge_engine.devices import Device
+from ge_engine.devices.cpu import usable_cores
+from ops import DeviceError, GepipeError, QueueError
+
+from .deployment import Batching
+from .forming import NEVER, Forming, Ticket
+from .level import Group, Item, Seat, Sizes
+from .runner import Runner
+
+Answer = dict[str, Any]
+Task = Callable[[], None]
+
+
+class Job(Item):
+    """A sample that somebody waits for. limited: it counts against max_pending."""
+
+    __slots__ = ("came", "checked", "expires", "future", "limited")
+
+    def __init__(self, values: dict[str, Any], copied_in: int, came: float, limited: bool, expires: float) -> None:
+        super().__init__(values, copied_in)
+        self.came = came
+        self.checked = clock()
+        self.future: Future[Answer] = Future()
+        self.limited = limited
+        self.expires = expires
+
+
+class Scheduler:
+    """One queue, and workers that all do the same: whatever brings a batch furthest.
+
+    A worker runs a batch that is due, with all the rest of its way to the answers; else it takes the next sample and
+    runs its host stage, straight into its row of a batch. So the samples of a batch are prepared side by side, and who
+    completes a batch runs it. On a device that computes on the host's cores there is a worker a core. On another there
+    is one more for each stream: it waits there, and needs no core.
+
+    slots: sets of buffers that nobody else uses: one fills and one is answered while each stream runs one. Where the
+    size of a sample shows only while it is prepared, each has one in reserve till then; most are never made.
+    """
+
+    def __init__(self, runner: Runner, device: Device, streams: int, slots: range, batching: Batching) -> None:
+        self._runner = runner
+        self._recorder = runner.recorder
+        self._recorder.pending = lambda: len(self._pending)
+        self._batching = batching
+        self._pid = getpid()
+        first = runner.levels[0]
+        if not first.graded:
+            slots = slots[: streams + 2]
+        self._forming = Forming(first, slots, streams, batching, device.on_host)
+        self._on_host_alone = not first.engines
+        cores = usable_cores()
+        count = max(cores, streams) if device.on_host or self._on_host_alone else cores + streams
+        self.window = (len(slots) + 1) * self._forming.rows + 2 * count
+        self._pending: deque[Job] = deque()
+        self._num_limited = 0
+        self._unanswered: set[Job] = set()
+        self._broken: BaseException | None = None
+        self._changed = threading.Condition()
+        self._threads = [
+            threading.Thread(target=self._work, name=f"gepipe-{number}", daemon=True) for number in range(count)
+        ]
+        self._start()
+
+    def submit(self, values: dict[str, Any], copied_in: int, came: float, limited: bool = True) -> Future[Answer]:
+        """Queue a sample that is checked. One that is not limited is neither refused nor given up.
+
+        Errors: QueueError when max_pending wait already; DeviceError when the session is closed or broken.
+        """
+        timeout_us = self._batching.timeout_us if limited else 0
+        job = Job(values, copied_in, came, limited, monotonic() + timeout_us * 1e-6 if timeout_us else NEVER)
+        with self._changed:
+            if self._broken is not None:
+                raise _broken() from self._broken
+            if self._forming.closing:
+                raise DeviceError("the session is closed", fix="open another: plan.session()")
+            if limited:
+                self._make_room()
+                self._num_limited += 1
+            self._unanswered.add(job)
+            self._pending.append(job)
+            self._trace_pending()
+            self._changed.notify()
+        return job.future
+
+    def is_worker(self) -> bool:
+        """Whether this thread is one of the workers."""
+        return threading.current_thread() in self._threads
+
+    def close(self, cancel: bool = False) -> None:
+        """Take nothing more, finish what was accepted (or cancel what has not been started), end the threads."""
+        if getpid() != self._pid:
+            return  # the threads are the parent's
+        dropped: list[Job] = []
+        with self._changed:
+            if cancel:
+                dropped.extend(self._pending)
+                self._pending.clear()
+            self.end_when_done()
+        for job in dropped:
+            self._cancel(job)
+        for thread in self._threads:
+            thread.join()
+
+    def end_when_done(self) -> None:
+        """The threads end when what was accepted is done; nobody waits for it."""
+        with self._changed:
+            self._forming.closing = True
+            self._changed.notify_all()
+
+    def _start(self) -> None:
+        try:
+            for thread in self._threads:
+                thread.start()
+        except RuntimeError as error:
+            self._threads = [thread for thread in self._threads if thread.ident is not None]
+            self.close()
+            raise DeviceError(f"no thread for submit and map: {error}", fix="use fewer streams") from error
+        _running.add(self)
+
+    def _work(self) -> None:
+        try:
+            while (task := self._next()) is not None:
+                task()
+                del task  # an idle worker would keep the last sample alive
+        except BaseException as error:  # a fault of ours: whoever waits must hear of it
+            self._break(error)
+
+    def _next(self) -> Task | None:
+        """What to do next; waits for it. None: nothing will come any more."""
+        with self._changed:
+            while self._broken is None:
+                now = monotonic()
+                waiting = bool(self._pending)
+                group = self._forming.due(waiting, now)
+                if group is not None:
+                    if waiting:
+                        self._changed.notify()
+                    return partial(self._run, group)
+                task = self._begin(now)
+                if task is not None:
+                    if self._pending:
+                        self._changed.notify()  # there may be a place for one more
+                    return task
+                if self._forming.closing and not self._pending and not self._forming.groups:
+                    self._changed.notify_all()
+                    return None
+                until = self._forming.next_time()
+                self._changed.wait(None if until == NEVER else max(0.0, until - now))
+        return None
+
+    def _begin(self, now: float) -> Task | None:
+        """Take the next sample, if there is one, and a place for it."""
+        while self._pending:
+            job = self._pending[0]
+            if job.expires <= now:
+                return partial(self._expire, self._take())
+            ticket = None if self._on_host_alone else self._forming.admit(now)
+            if ticket is None and not self._on_host_alone:
+                return None
+            self._take()
+            if job.future.set_running_or_notify_cancel():
+                return partial(self._run_alone, job) if ticket is None else partial(self._fill, job, ticket)
+            self._unanswered.discard(job)
+            if ticket is not None:
+                self._forming.settle(ticket, None, now)
+        return None
+
+    def _fill(self, job: Job, ticket: Ticket) -> None:
+        """The first host stage of a sample, into its row."""
+
+        def find(sizes: Sizes) -> Seat:
+            if ticket.seat is not None:
+                return ticket.seat
+            with self._changed:
+                return self._forming.find(ticket, sizes, monotonic())
+
+        fault: BaseException | None = None
+        try:
+            self._runner.prepare(job)
+            self._runner.levels[0].place(job, find)
+        except BaseException as error:  # not the sample's own: those are in job.error
+            fault = error
+        failed = fault or job.error
+        with self._changed:
+            self._forming.settle(ticket, None if failed else job, monotonic())
+        if failed:
+            self._answer(job, fault)
+
+    def _run(self, group: Group) -> None:
+        """The device stages of a batch, and all that follows."""
+        fault: BaseException | None = None
+        jobs = group.take()
+        try:
+            self._runner.run_group(group, jobs, self._left_device)
+        except BaseException as error:
+            fault = error
+            for row in range(len(jobs)):
+                group.clear(row)
+        with self._changed:
+            self._forming.end(group)
+            if self._pending:
+                self._changed.notify()
+        for job in jobs:
+            assert isinstance(job, Job)
+            self._answer(job, fault)
+
+    def _run_alone(self, job: Job) -> None:
+        """A sample of a plan that has no device stage."""
+        fault: BaseException | None = None
+        try:
+            self._runner.run([job], slot=0)
+        except BaseException as error:
+            fault = error
+        self._answer(job, fault)
+
+    def _left_device(self) -> None:
+        with self._changed:
+            self._forming.left_device()
+            if self._forming.groups:
+                self._changed.notify()
+
+    def _take(self) -> Job:
+        job = self._pending.popleft()
+        self._num_limited -= job.limited
+        self._trace_pending()
+        return job
+
+    def _make_room(self) -> None:
+        """Errors: QueueError."""
+        most = self._batching.max_pending
+        if self._num_limited < most:
+            return
+        cancelled = [job for job in self._pending if job.limited and job.future.cancelled()]
+        if not cancelled:
+            self._recorder.requests.fail()
+            raise QueueError(
+                f"{self._num_limited} samples wait already, and max_pending is {most}",
+                fix="submit slower, use map, which waits by itself, or set Batching(max_pending=...)",
+            )
+        gone = set(cancelled)
+        self._pending = deque(job for job in self._pending if job not in gone)
+        self._num_limited -= len(gone)
+        for job in cancelled:
+            self._cancel(job)
+
+    def _expire(self, job: Job) -> None:
+        if not job.future.set_running_or_notify_cancel():
+            self._unanswered.discard(job)
+        else:
+            waited = f"the sample was not started within timeout_us={self._batching.timeout_us}"
+            job.error = QueueError(waited, fix="submit slower, or set Batching(timeout_us=...) higher, 0 for no limit")
+            self._answer(job)
+
+    def _cancel(self, job: Job) -> None:
+        self._unanswered.discard(job)
+        job.future.cancel()
+        job.future.set_running_or_notify_cancel()
+
+    def _answer(self, job: Job, fault: BaseException | None = None) -> None:
+        self._unanswered.discard(job)
+        failure = job.error or fault
+        self._record(job, failed=failure is not None)
+        with suppress(InvalidStateError):  # somebody else has given up on it
+            if failure is not None:
+                job.future.set_exception(failure)
+            else:
+                job.future.set_result(job.answer)
+
+    def _record(self, job: Job, failed: bool) -> None:
+        started = job.times[1] if len(job.times) > 1 else clock()
+        if failed:
+            self._recorder.requests.fail()
+        else:  # it was checked first, and waited then; Recorder.requests has it the other way round
+            self._recorder.requests.add((1, started, job.came + started - job.checked, job.came, clock()))
+        if self._recorder.trace is not None:
+            self._recorder.trace.queue(job.number, job.checked, started)
+
+    def _trace_pending(self) -> None:
+        if self._recorder.trace is not None:
+            self._recorder.trace.pending(len(self._pending))
+
+    def _break(self, error: BaseException) -> None:
+        with self._changed:
+            self._broken = error
+            self._pending.clear()
+            jobs = list(self._unanswered)
+            self._changed.notify_all()
+        for job in jobs:
+            self._answer(job, error)
+
+
+def _broken() -> GepipeError:
+    return DeviceError("a thread of this session has ended by a fault in gepipe", fix="report it; open another session")
+
+
+_running: weakref.WeakSet[Scheduler] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    """A session that nobody closed must not keep its threads at work while the interpreter goes."""
+    for scheduler in list(_running):
+        scheduler.close(cancel=True)

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import ops
+from ops import Counted, Graded, TensorSpec
+from pipeline import Deployment, costs
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "gepipe" / "costs.json"
+
+
+def test_what_is_measured_is_used_for_a_cpu_from_then_on(cache: Path) -> None:
+    on_cpu = Deployment(model_backend="onnxruntime")
+    assert costs.Costs.of(on_cpu).source == "built in"
+    table = costs.measure()
+    assert costs.Costs.of(on_cpu) == table
+    assert str(cache) in table.source
+    assert set(table.host) == set(table.graph) == set(costs.Costs("").host)
+    assert all(value > 0 for value in (*table.host.values(), *table.graph.values(), table.call, table.byte))
+    assert costs.Costs.of(Deployment()).source == "npu_ge"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 0}', '{"format": 1, "host": {}, "speed": 3}'])
+def test_a_table_that_cannot_be_read_counts_as_none(text: str, cache: Path) -> None:
+    cache.parent.mkdir()
+    cache.write_text(text)
+    assert costs.measured_before() is None
+
+
+def test_the_table_is_plain_json(cache: Path) -> None:
+    costs.measure()
+    document = json.loads(cache.read_text())
+    assert document["format"] == costs.FORMAT
+    assert document["host"]["Normalize"] > 0
+
+
+def test_to_an_npu_a_byte_outweighs_what_any_op_does_to_it() -> None:
+    table = costs.Costs.of(Deployment())
+    assert table.byte > max(table.host.values())
+    assert table.in_graph(ops.Softmax(), [TensorSpec("float32", (1000,))]) == 0
+
+
+def test_an_op_that_is_not_in_the_table_costs_something() -> None:
+    table = costs.Costs.of(Deployment(model_backend="onnxruntime"))
+    large = [TensorSpec("float32", (1_000_000,))]
+    assert table.on_host(ops.Letterbox(height=1, width=1), large) == table.call + 1_000_000
+    assert table.in_graph(ops.Letterbox(height=1, width=1), large) == 1_000_000
+
+
+def test_a_side_of_unknown_size_counts_as_that_of_a_large_picture() -> None:
+    assert costs.elements([TensorSpec("uint8", ("H", "W", 3))]) == 1080 * 1920 * 3
+    assert costs.elements([TensorSpec("uint8", (Graded("H", (4, 8)), 2))]) == 16
+    assert costs.elements([TensorSpec("float32", (Counted("boxes", 300), 4))]) == 1200
