@@ -23,7 +23,7 @@ class Normalize(Op[Edge]):
 
     Input:      image  uint8 or float32 [h,w,C]  channels last, 0..255
     Output:     x      float32[C,h,w]            no unit; mean and std are in 0-1 units
-    Errors:     SpecError when mean, std and C disagree, a std is 0, or one is no finite number.
+    Errors:     SpecError when mean, std and C disagree, a std is 0, one is no finite number, or a mean is above 1.
     Reference:  torchvision ToDtype(scale=True) + Normalize
     Deviation:  1e-6 relative to the float64 formula
 
@@ -87,6 +87,12 @@ class Normalize(Op[Edge]):
             raise SpecError(
                 f"mean is {self.mean}, std is {self.std}: not numbers that pixels can be scaled by",
                 fix="give the training's mean and std as finite numbers in 0-1 units",
+            )
+        if any(abs(value) > 1 for value in self.mean):
+            mean, std = (tuple(round(value / 255, 4) for value in values) for values in (self.mean, self.std))
+            raise SpecError(
+                f"mean is {self.mean}: a pixel is divided by 255 first, so the mean of one is 1 at most",
+                fix=f"give both in 0-1 units: mean={mean}, std={std}",
             )
 
     @cached_property

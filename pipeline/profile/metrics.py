@@ -46,7 +46,7 @@ def register(recorder: Recorder, registry: CollectorRegistry | None = None) -> C
     try:
         from prometheus_client import REGISTRY
     except ImportError as error:
-        fix = 'pip install "gepipe[metrics]"'
+        fix = "pip install prometheus-client"
         raise GepipeError("metrics need the package prometheus-client", fix=fix) from error
     registry = REGISTRY if registry is None else registry
     with _lock:

@@ -7,6 +7,12 @@ from expecting import Expect
 from ops import Normalize, SpecError, TensorSpec
 
 
+def test_a_mean_of_pixels_from_0_to_255_is_refused_with_what_to_write() -> None:
+    with pytest.raises(SpecError, match=r"mean is \(123\.675, .*the mean of one is 1 at most") as caught:
+        Normalize(mean=(123.675, 116.28, 103.53), std=(58.395, 57.12, 57.375)).infer(TensorSpec("uint8", (2, 2, 3)))
+    assert caught.value.fix == "give both in 0-1 units: mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)"
+
+
 def test_normalize_matches_the_float64_formula_and_its_onnx_form(expect: Expect) -> None:
     image = np.arange(24, dtype=np.uint8).reshape(2, 4, 3) * 10
     mean, std = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)

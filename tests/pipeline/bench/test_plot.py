@@ -35,4 +35,4 @@ def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(WrongUse, match="--plot needs matplotlib") as caught:
         figure_type()
-    assert caught.value.fix == 'pip install "gepipe[bench]"'
+    assert caught.value.fix == "pip install matplotlib"
