@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in /usr/bin/python3.11 python3.11 python3; do $$p -c 'im
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo check test test-triton bench clean
+.PHONY: help setup demo check test test-triton bench bench-check clean
 
 help:
 	@echo 'make setup   a virtual environment in $(VENV), with the tools, and the weights of the examples'
@@ -13,7 +13,7 @@ help:
 	@echo 'make check   format, lint, types, import floors, generated pages'
 	@echo 'make test    all tests that need no server'
 	@echo 'make test-triton  the tests on real Triton servers, which it fetches'
-	@echo 'make bench   the benchmark suites'
+	@echo 'make bench   the benchmark suites, to docs/benchmarks.md; one of them: make bench SUITE=light'
 
 # Each file is newer than what it was made from, so a second `make setup` has nothing to install.
 setup: $(VENV)/installed-weights
@@ -50,8 +50,23 @@ test: setup
 test-triton: setup
 	$(BIN)/pytest -m triton $(ARGS)
 
+# One suite after the other, each in a process of its own; figures of those that ran before stay.
+SUITES := overhead chain light yolo11 cnclip gears batching streams models compile served wire map peers
+SUITE ?= $(SUITES)
+
 bench: setup
-	@if [ -d tests/benchmarks ]; then $(BIN)/pytest tests/benchmarks $(ARGS); else echo 'there are no benchmarks yet'; fi
+	@mkdir -p docs/benchmarks
+	@failed=; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; for suite in $(SUITE); do echo "=== $$suite"; \
+	    $(BIN)/pytest tests/benchmarks/bench_$$suite.py --quiet --timeout=900 --basetemp="$$folder/pytest" \
+	        --benchmark-quiet -W ignore:'Not saving' -W ignore:'Benchmark fixture' --benchmark-json=docs/benchmarks/$$suite.json.new $(ARGS) \
+	        && mv docs/benchmarks/$$suite.json.new docs/benchmarks/$$suite.json \
+	        || { rm -f docs/benchmarks/$$suite.json.new; failed="$$failed $$suite"; }; \
+	done; $(BIN)/python tests/benchmarks/page.py; \
+	if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
+
+# That the suites still run, and that all that they compare gives the same answers.
+bench-check: setup
+	$(BIN)/pytest tests/benchmarks/bench_*.py --quiet --benchmark-disable -m 'not triton' $(ARGS)
 
 clean:
 	rm -rf $(VENV) .ci-venvs dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -6,6 +6,7 @@ import onnx
 
 from ops import BuildError, Finding, GepipeError
 from ops.host_stage import Step
+from ops.op import by_output
 
 from .builder import GraphBuilder, GraphValue
 from .model import Model
@@ -47,7 +48,7 @@ def _lower(g: GraphBuilder, step: Step, values: dict[str, GraphValue]) -> None:
             fix="look at the cause; the op is at fault",
             where=step.place,
         ) from error
-    named = dict(zip(step.op.output_names, results if isinstance(results, tuple) else (results,)))
+    named = by_output(step.op, results)
     for key, output, spec in step.outputs:
         values[key] = GraphValue(named[output].name, spec, same_for_all=constant)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -37,19 +37,25 @@ class Buffer:
     arrays[name]  dtype[rows, ...]
     rows[i][name] the view that holds sample i
     Rows that no request has written yet are zero.
+
+    places: where in the block each tensor begins; of this gear alone by default.
     """
 
     def __init__(
-        self, tensors: Sequence[tuple[str, TensorSpec]], gear: Gear, allocate: Allocate = aligned_zeros
+        self,
+        tensors: Sequence[tuple[str, TensorSpec]],
+        gear: Gear,
+        allocate: Allocate = aligned_zeros,
+        places: Mapping[str, int] | None = None,
     ) -> None:
-        layout = [(name, spec.numpy, gear.shape(spec)) for name, spec in tensors]
-        sizes = [math.prod(shape) * dtype.itemsize for _, dtype, shape in layout]
-        self.block = allocate(sum(_round_up(size) for size in sizes))
+        self.places = places or place(tensors, (gear,))
+        self.block = allocate(extent(tensors, (gear,), self.places))
         self.arrays: dict[str, Array] = {}
-        offset = 0
-        for (name, dtype, shape), size in zip(layout, sizes):
-            self.arrays[name] = self.block[offset : offset + size].view(dtype).reshape(shape)
-            offset += _round_up(size)
+        for name, spec in tensors:
+            offset = self.places[name]
+            self.arrays[name] = (
+                self.block[offset : offset + tensor_nbytes(spec, gear)].view(spec.numpy).reshape(gear.shape(spec))
+            )
         self.rows = tuple({name: array[row] for name, array in self.arrays.items()} for row in range(gear.batch))
 
     @property
@@ -57,5 +63,34 @@ class Buffer:
         return self.block.nbytes
 
 
-def _round_up(size: int) -> int:
-    return -(-size // ALIGNMENT) * ALIGNMENT
+def place(tensors: Sequence[tuple[str, TensorSpec]], gears: Iterable[Gear]) -> dict[str, int]:
+    """Where each tensor begins in a block that serves any of these gears.
+
+    The largest comes last: so the first rows of all of them lie close together, and one transfer takes them all.
+    """
+    grades = tuple(gears)
+    sizes = {name: max(tensor_nbytes(spec, gear) for gear in grades) for name, spec in tensors}
+    places, offset = {}, 0
+    for name in sorted(sizes, key=sizes.__getitem__):
+        places[name] = offset
+        offset += room(sizes[name])
+    return places
+
+
+def extent(tensors: Sequence[tuple[str, TensorSpec]], gears: Sequence[Gear], places: Mapping[str, int]) -> int:
+    """The bytes of a block with its tensors at these places, for the largest of these gears."""
+    return max((places[name] + room(tensor_nbytes(spec, gear)) for name, spec in tensors for gear in gears), default=0)
+
+
+def room(nbytes: int) -> int:
+    """What a tensor takes in a block: a card may read 32 bytes beyond a multiple of 32."""
+    return _round_up(_round_up(nbytes, 32) + 32, ALIGNMENT)
+
+
+def tensor_nbytes(spec: TensorSpec, gear: Gear) -> int:
+    """The bytes of a tensor in a gear."""
+    return math.prod(gear.shape(spec)) * spec.numpy.itemsize
+
+
+def _round_up(size: int, step: int) -> int:
+    return -(-size // step) * step

@@ -19,29 +19,33 @@ _PACE_S = 0.05
 
 
 @contextmanager
-def locked(path: Path, waiting: Callable[[], None] = lambda: None, at_most_s: float = float("inf")) -> Iterator[None]:
+def locked(path: Path, waiting: Callable[[], None] = lambda: None, at_most_s: float = float("inf")) -> Iterator[bool]:
     """Hold a file or a folder for oneself; `waiting` is called once if somebody else has it.
 
-    It goes on without after at_most_s of waiting, and where the file system has no locks.
+    It goes on without after at_most_s of waiting, and where the system or the disk has no locks: then it gives False.
     """
+    if not HAS_LOCKS:
+        yield False
+        return
     flags = os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT
     handle = os.open(path, flags, 0o666)
     try:
-        if not _taken(handle):
-            waiting()
-            deadline = time.monotonic() + at_most_s
-            while not _taken(handle) and time.monotonic() < deadline:
-                time.sleep(_PACE_S)
-        yield
+        yield _held(handle, waiting, at_most_s)
     finally:
         os.close(handle)
 
 
-def _taken(handle: int) -> bool:
+def _held(handle: int, waiting: Callable[[], None], at_most_s: float) -> bool:
     try:
-        return try_lock(handle)
-    except OSError:
-        return True
+        if try_lock(handle):
+            return True
+        waiting()
+        deadline = time.monotonic() + at_most_s
+        while not (held := try_lock(handle)) and time.monotonic() < deadline:
+            time.sleep(_PACE_S)
+        return held
+    except OSError:  # the disk has no locks
+        return False
 
 
 def try_lock(handle: int, *, shared: bool = False) -> bool:

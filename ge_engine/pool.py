@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 from ops import DeviceError
@@ -12,12 +13,16 @@ T = TypeVar("T")
 
 
 class Pool(Generic[T]):
-    """The last thing given back is the next one taken: its memory is still in the cache."""
+    """The last thing given back is the next one taken: its memory is still in the cache.
+
+    A list's pop and append are atomic, so the lock is for those who wait.
+    """
 
     def __init__(self, things: Iterable[T]) -> None:
         self._free = list(things)
         self._size = len(self._free)
         self._changed = threading.Condition()
+        self._waiting = 0
         self._closed = False
 
     def take(self, wait: bool = True) -> T:
@@ -25,26 +30,53 @@ class Pool(Generic[T]):
 
         Errors: DeviceError when the pool is closed, or when none is free and `wait` is false.
         """
-        with self._changed:
-            while not self._free and not self._closed and wait:
-                self._changed.wait()
-            if self._closed:
-                raise DeviceError("the session is closed", fix="open another: plan.session()")
-            if not self._free:
-                raise DeviceError(
-                    "this thread holds all execution contexts that are left", fix="leave a lease before the next call"
-                )
-            return self._free.pop()
+        try:
+            thing = self._pop()
+        except IndexError:
+            thing = self._wait_for_one(wait)
+        if self._closed:  # looked at last: whoever closes it counts what has not been taken by then
+            self.give(thing)
+            raise _closed()
+        return thing
 
     def give(self, thing: T) -> None:
-        with self._changed:
-            self._free.append(thing)
-            self._changed.notify_all()
+        self._free.append(thing)
+        if self._waiting:  # looked at last: who waits has said so before looking whether one is free
+            with self._changed:
+                self._changed.notify_all()
 
     def close(self) -> None:
         """Refuse new takers, and wait until everything has been given back."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+            self._waiting += 1
             while len(self._free) < self._size:
                 self._changed.wait()
+            self._waiting -= 1
+
+    def _pop(self) -> T:
+        """Errors: IndexError where none is free."""
+        return self._free.pop()
+
+    def _wait_for_one(self, wait: bool) -> T:
+        with self._changed:
+            self._waiting += 1
+            try:
+                while True:
+                    with suppress(IndexError):
+                        return self._pop()
+                    if self._closed:
+                        raise _closed()
+                    if not wait:
+                        raise DeviceError(
+                            "this thread holds all execution contexts that are left",
+                            fix="leave a lease before the next call",
+                        )
+                    self._changed.wait()
+            finally:
+                self._waiting -= 1
+
+
+def _closed() -> DeviceError:
+    return DeviceError("the session is closed", fix="open another: plan.session()")

@@ -1,4 +1,4 @@
-"""ONNX Runtime as a tool: sessions that are quiet, and why one cannot be made."""
+"""ONNX Runtime: sessions that are quiet, runs on memory that is there, and why one of them cannot be."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import onnxruntime
+
+from ops import Array, DeviceError
 
 if TYPE_CHECKING:
     import onnx
@@ -39,6 +41,31 @@ def make(model: onnx.ModelProto | str | Path, session_options: Any, disabled: Se
     return onnxruntime.InferenceSession(
         source, session_options, providers=["CPUExecutionProvider"], disabled_optimizers=list(disabled)
     )
+
+
+def loaded(path: str | Path, threads: int) -> Any:
+    """A session of a file, for requests. Errors: DeviceError with the runtime's own reason."""
+    try:
+        return session(path, threads)
+    except Exception as error:  # ONNX Runtime has no family of exceptions
+        fix = "the runtime cannot load this graph; look at its text"
+        raise DeviceError(f"{path}: {first_line(error)}", fix=fix) from error
+
+
+def run_bound(session: Any, binding: Any) -> None:
+    """Run a session on the memory that is bound. Errors: DeviceError with the runtime's own reason."""
+    try:
+        session.run_with_iobinding(binding)
+    except Exception as error:  # ONNX Runtime has no family of exceptions
+        raise DeviceError(first_line(error), fix="the runtime refused the run; look at its text") from error
+
+
+def address(array: Array) -> int:
+    """Where an array lies, to be bound."""
+    assert array.flags.c_contiguous
+    assert not array.dtype.hasobject
+    result: int = array.__array_interface__["data"][0]
+    return result
 
 
 class Fault(NamedTuple):

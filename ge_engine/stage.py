@@ -1,4 +1,4 @@
-"""What is built, and what comes of it: StageGraph, StaticGraph, Made, BuiltStage."""
+"""What is built, and what comes of it: StageGraph, StaticGraph, Graphs, BuiltStage, Made."""
 
 from __future__ import annotations
 
@@ -46,17 +46,7 @@ class StaticGraph:
 
 
 @dataclass(frozen=True)
-class Found:
-    """A finding of the build, at one of the stage's steps: the declaration says where that is."""
-
-    step: int
-    rule: str
-    message: str
-    fix: str
-
-
-@dataclass(frozen=True)
-class Made:
+class Graphs:
     """A stage's graphs, and what was found out about them.
 
     static: one graph for each gear. shared: for the sizes of a gear, a graph that serves every batch size; empty where
@@ -71,6 +61,31 @@ class Made:
     shared_deviation: float | None
     mixing_node: str | None
     dynamic: tuple[tuple[str, Chain], ...]
+
+
+@dataclass(frozen=True)
+class BuiltStage(Graphs):
+    """The graphs of which stage, in which gears, and what is to be said of them."""
+
+    graph: StageGraph
+    gears: Gears
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A finding of the build, at one of the stage's steps: the declaration says where that is."""
+
+    step: int
+    rule: str
+    message: str
+    fix: str
+
+
+@dataclass(frozen=True)
+class Made(Graphs):
+    """The graphs as the build leaves them, and a cache keeps them: whoever declares the same stage gets the same."""
+
     found: tuple[Found, ...]
 
     def built(self, graph: StageGraph, gears: Gears, notes: Iterable[Finding]) -> BuiltStage:
@@ -80,26 +95,12 @@ class Made:
             for found in self.found
         ]
         return BuiltStage(
-            graph,
-            gears,
             self.static,
             self.shared,
             self.shared_deviation,
             self.mixing_node,
             self.dynamic,
+            graph,
+            gears,
             (*notes, *findings),
         )
-
-
-@dataclass(frozen=True)
-class BuiltStage:
-    """What was made (see Made), of which stage, in which gears."""
-
-    graph: StageGraph
-    gears: Gears
-    static: Mapping[Gear, StaticGraph]
-    shared: Mapping[tuple[tuple[str, int], ...], str]
-    shared_deviation: float | None
-    mixing_node: str | None
-    dynamic: tuple[tuple[str, Chain], ...]
-    findings: tuple[Finding, ...]

@@ -193,6 +193,11 @@ def not_an_edge(reader: str, value: Any, where: Where) -> DeclarationError:
 REGISTRY: dict[str, type[Op[Any]]] = {}
 
 
+def by_output(op: Op[Any], made: Any) -> dict[str, Any]:
+    """What infer, run or lower of an op has given, by the names of its outputs."""
+    return dict(zip(op.output_names, made if isinstance(made, tuple) else (made,)))
+
+
 def op_key(cls: type[Op[Any]]) -> str:
     """The name an op class goes by in JSON: `ops:Resize` for a built-in one, `module:Class` for a user's."""
     module = cls.__module__

@@ -10,26 +10,25 @@ from typing import Annotated, Any, Optional
 
 import numpy as np
 import typer
-from rich.text import Text
 
 from ops import WrongUse
 
 from .bench import Files, Report, Settings, concurrencies, npu_smi, sweep, table
 from .bench.in_process import SessionTarget
-from .cli import (
+from .command import (
     FAILED,
     Debug,
     DeploymentFile,
     DeviceName,
     GearsText,
     Streams,
-    _check_device,
-    _compile,
-    _errors,
-    _settings,
     app,
-    err,
+    check_device,
+    errors,
+    make_plan,
+    note,
     out,
+    settings_of,
 )
 from .declaration import Input
 from .load import load
@@ -80,7 +79,7 @@ def bench(
         out.print(table(report))
         files.write(report)
 
-    with _errors(debug), ExitStack() as stack:
+    with errors(debug), ExitStack() as stack:
         wanted = concurrencies(concurrency)
         files = Files(json_file, csv_file, plot_file)
         files.check()
@@ -88,11 +87,11 @@ def bench(
         if model is None:
             if re.fullmatch(r"[^/\\]*:\d+", target):
                 raise WrongUse(f"which model of {target}?", fix="name it: -m NAME")
-            settings = _settings(deployment, gears, streams)
-            _check_device(device)
+            settings = settings_of(deployment, gears, streams)
+            check_device(device)
             graph = load(target).validate(settings)
             samples = session_samples(graph.inputs, inputs, golden, graph.name)
-            session = stack.enter_context(_compile(graph, settings).session(device))
+            session = stack.enter_context(make_plan(graph, settings).session(device))
             measured = SessionTarget(session, samples, batch, timeout_s, made_up=not (inputs or golden))
             where = measured.where
         else:
@@ -103,7 +102,7 @@ def bench(
         usage = npu_smi.usage if npu_smi.available() and here else None
         counted_by = "the session" if model is None else "the server"
         window = Settings(window_s, stability, max_windows)
-        report = sweep(measured, where, wanted, window, done, usage=usage, counted_by=counted_by, say=_say)
+        report = sweep(measured, where, wanted, window, done, usage=usage, counted_by=counted_by, say=note)
     if report.interrupted or report.failed:
         raise typer.Exit(130 if report.interrupted else FAILED)
 
@@ -135,7 +134,3 @@ def _dims(value: Input) -> tuple[int, ...]:
 def _plain(sample: Mapping[str, Any], value: Input) -> Any:
     """Bytes travel as an array of one."""
     return sample[value.name] if value.spec.shape else np.asarray(sample[value.name]).reshape(-1)[0]
-
-
-def _say(text: str) -> None:
-    err.print(Text(text), soft_wrap=True)

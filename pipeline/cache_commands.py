@@ -15,7 +15,7 @@ from ge_engine.cache import Cache, Entry
 from ge_engine.cache.store import FOLDER, OFF
 from ops import WrongUse
 
-from .cli import FAILED, AsJson, Debug, _errors, _print_json, _table, app, out
+from .command import FAILED, AsJson, Debug, app, errors, new_table, out, print_json
 
 cache_app = typer.Typer(help="Look at the compile cache, or clear it.", no_args_is_help=True)
 app.add_typer(cache_app, name="cache")
@@ -26,16 +26,16 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 @cache_app.command("list")
 def list_entries(as_json: AsJson = False, debug: Debug = False) -> None:
     """List the built stages that are kept, the most recently used first."""
-    with _errors(debug):
+    with errors(debug):
         cache = _cache()
         entries = cache.entries()
         total = sum(entry.nbytes for entry in entries)
         if as_json:
             stored = {"folder": str(cache.folder), "nbytes": total, "most_nbytes": cache.most_nbytes}
-            _print_json({**stored, "entries": list(map(_plain, entries))})
+            print_json({**stored, "entries": list(map(_plain, entries))})
             return
         if entries:
-            table = _table("name", "stage", "gears", "models", "size", "last used")
+            table = new_table("name", "stage", "gears", "models", "size", "last used")
             for entry in entries:
                 table.add_row(*map(Text, _row(entry)))
             out.print(table)
@@ -52,11 +52,11 @@ def clear(
     debug: Debug = False,
 ) -> None:
     """Remove what is kept; what a running process uses stays."""
-    with _errors(debug):
+    with errors(debug):
         cache = _cache()
         gone = cache.clear(_seconds(older_than) if older_than is not None else 0)
         if as_json:
-            _print_json({"folder": str(cache.folder), "removed": list(map(_plain, gone))})
+            print_json({"folder": str(cache.folder), "removed": list(map(_plain, gone))})
         else:
             out.print(Text(f"{cache.folder}: {_sum(gone)} removed"), soft_wrap=True)
 
@@ -64,12 +64,12 @@ def clear(
 @cache_app.command()
 def check(as_json: AsJson = False, debug: Debug = False) -> None:
     """Read all that is kept, and remove what is damaged: it is built again."""
-    with _errors(debug):
+    with errors(debug):
         cache = _cache()
         damaged = list(cache.check())
         if as_json:
             found = [{**_plain(entry), "reason": reason} for entry, reason in damaged]
-            _print_json({"folder": str(cache.folder), "damaged": found})
+            print_json({"folder": str(cache.folder), "damaged": found})
         else:
             for entry, reason in damaged:
                 out.print(Text(f"{entry.name}: {reason}", style="red"), soft_wrap=True)

@@ -1,23 +1,18 @@
-"""Costs: what a step and a crossing cost, as the passes weigh them: a table, which a machine can measure."""
+"""Costs: what a step and a crossing cost, as the passes weigh them: a table, of which each machine may have its own."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import math
-import os
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-import ops
-from ge_engine import runtime
-from ge_engine.builder import GraphBuilder
-from ops import Array, Op, TensorSpec
+from ge_engine.cache import cache_folder
+from ge_engine.whole_file import write_whole
+from ops import Counted, Graded, Op, TensorSpec
 from ops.host_stage import Step
 
 from .deployment import Deployment
@@ -115,95 +110,37 @@ def elements(specs: Iterable[TensorSpec]) -> int:
 def _side(dim: Any) -> int:
     if isinstance(dim, int):
         return dim
-    if isinstance(dim, ops.Graded):
+    if isinstance(dim, Graded):
         return max(dim.values)
-    return dim.limit if isinstance(dim, ops.Counted) else PICTURE.get(dim, UNKNOWN_SIDE)
+    return dim.limit if isinstance(dim, Counted) else PICTURE.get(dim, UNKNOWN_SIDE)
 
 
 def file() -> Path:
-    """Where the measured table is kept."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gepipe" / "costs.json"
+    """Where this machine's table is kept. Errors: OSError for a user who has no home."""
+    return cache_folder() / "costs.json"
 
 
 def measured_before() -> Costs | None:
-    """The table of this machine; None where there is none, or none that can be read."""
+    """The table of this machine; None where there is none, or none that steps can be weighed by."""
     try:
         document = json.loads(file().read_text(encoding="utf-8"))
         if document.pop("format") != FORMAT:
             return None
-        return Costs(f"measured, {file()}", **document)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        found = Costs(measured_source(), **document)
+        prices = (*found.host.values(), *found.graph.values(), found.call, found.byte, found.stage)
+        return found if found.graph and all(0 <= price < math.inf for price in prices) else None
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
 
-def measure() -> Costs:
-    """Measure this machine's table, and keep it: a few seconds."""
-    samples = list(_samples())
-    table = Costs(
-        f"measured, {file()}",
-        {type(op).__name__: _host_ns(op, arrays) for op, arrays in samples},
-        {type(op).__name__: _graph_ns(op, arrays) for op, arrays in samples},
-        _host_ns(ops.Softmax(), (np.ones(4, np.float32),)) * 4,
-        _crossing_ns(),
-    )
+def keep(table: Costs) -> None:
+    """Make it this machine's table. Errors: OSError."""
     document = {"format": FORMAT, **dataclasses.asdict(table)}
     del document["source"]
     file().parent.mkdir(parents=True, exist_ok=True)
-    unfinished = file().with_suffix(f".{os.getpid()}")
-    unfinished.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    os.replace(unfinished, file())
-    return table
+    write_whole(file(), json.dumps(document, indent=1) + "\n")
 
 
-def _samples() -> Iterable[tuple[Any, tuple[Array, ...]]]:
-    random = np.random.default_rng(0)
-    picture = random.integers(0, 256, (224, 224, 3), dtype=np.uint8)
-    scores = random.normal(size=100_000).astype(np.float32)
-    yield ops.Cast("float32"), (picture,)
-    yield ops.CenterCrop(height=192, width=192), (picture,)
-    yield ops.L2Normalize(), (scores,)
-    yield ops.Normalize(mean=(0.5,) * 3, std=(0.5,) * 3), (picture,)
-    yield ops.Pad(top=8, bottom=8, left=8, right=8), (picture,)
-    yield ops.Similarity(), (scores, random.normal(size=(10, 100_000)).astype(np.float32))
-    yield ops.Softmax(), (scores,)
-    yield ops.SwapChannels(), (picture,)
-    yield ops.TopK(k=5), (scores,)
-
-
-def _specs(op: Any, arrays: Iterable[Array]) -> tuple[list[TensorSpec], tuple[TensorSpec, ...]]:
-    given = [TensorSpec(array.dtype, array.shape) for array in arrays]
-    made = op.infer(*given)
-    return given, made if isinstance(made, tuple) else (made,)
-
-
-def _host_ns(op: Any, arrays: tuple[Array, ...]) -> float:
-    given, made = _specs(op, arrays)
-    return _shortest_ns(lambda: op.run(*arrays)) / elements([*given, *made])
-
-
-def _graph_ns(op: Any, arrays: tuple[Array, ...]) -> float:
-    given, made = _specs(op, arrays)
-    g = GraphBuilder(17)
-    values = op.lower(g, *(g.input(f"in{i}", spec) for i, spec in enumerate(given)))
-    for i, (value, spec) in enumerate(zip(values if isinstance(values, tuple) else (values,), made)):
-        g.output(f"out{i}", value, spec)
-    session = runtime.session(g.model(), threads=1)
-    feeds = {f"in{i}": array[None] for i, array in enumerate(arrays)}
-    return _shortest_ns(lambda: session.run(None, feeds)) / elements([*given, *made])
-
-
-def _crossing_ns(nbytes: int = 1 << 22) -> float:
-    source = np.ones(nbytes, np.uint8)
-    """A byte that is written by one stage and read by another, when no cache holds both."""
-    return _shortest_ns(source.copy) / nbytes
-
-
-def _shortest_ns(work: Callable[[], Any]) -> float:
-    """Of many runs, as a machine that others use too gives it."""
-    best = math.inf
-    end = time.perf_counter() + 0.1
-    while time.perf_counter() < end:
-        start = time.perf_counter_ns()
-        work()
-        best = min(best, time.perf_counter_ns() - start)
-    return best
+def measured_source() -> str:
+    """The source of a table that is this machine's. Errors: OSError for a user who has no home."""
+    return f"measured, {file()}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, Union
 
@@ -13,6 +13,8 @@ from ge_engine.gears import Gears
 from ops import SpecError
 from ops.near import near
 from ops.spec import require_whole
+
+from .triton.releases import DEFAULT_TARGET, TARGETS
 
 Batches = tuple[int, ...]
 T = TypeVar("T")
@@ -27,7 +29,7 @@ PRECISIONS = (
     "cube_hif8",
 )
 BACKENDS = ("npu_ge", "onnxruntime")
-TARGETS = ("24.02", "24.10")
+LONGEST_US = 86_400_000_000
 _FORM = 'write an object of its fields, as {"gears": [1, 4]}; Deployment(...).to_json() makes one'
 
 
@@ -49,9 +51,9 @@ class Batching:
     timeout_us: int = 0
 
     def __post_init__(self) -> None:
-        require_whole("batching.max_delay_us", self.max_delay_us, least=0)
+        _microseconds("batching.max_delay_us", self.max_delay_us)
         require_whole("batching.max_pending", self.max_pending)
-        require_whole("batching.timeout_us", self.timeout_us, least=0)
+        _microseconds("batching.timeout_us", self.timeout_us)
         object.__setattr__(self, "preferred", _whole_numbers("batching.preferred", self.preferred, 1))
 
 
@@ -62,8 +64,9 @@ class Deployment:
     Run:     gears (batch sizes), streams (execution contexts), threads (CPU, for each stream; None: the cores divided
              by the streams), batching, exact (only passes that keep every byte)
     NPU:     device_ids, cores ("cube|vector"), precision, static, profiling, dump_graph
-    Triton:  target (the server's release), model_backend, max_batch_size (None: the largest gear), host_instances,
-             warmup, response_cache, name_prefix
+    Triton:  target (the server's release), model_backend ("npu_ge" or "onnxruntime": it decides, wherever the plan
+             runs, which ops run in a model's graph), max_batch_size (None: the largest gear), host_instances, warmup,
+             response_cache, name_prefix
 
     Errors: SpecError for a value that the field cannot have.
 
@@ -84,7 +87,7 @@ class Deployment:
     static: bool = False
     profiling: bool = False
     dump_graph: bool = False
-    target: str = "24.02"
+    target: str = DEFAULT_TARGET
     model_backend: str = "npu_ge"
     max_batch_size: int | None = None
     host_instances: int = 1
@@ -197,6 +200,12 @@ def _batching(value: Any) -> Batching:
     return Batching(**value)
 
 
+def _microseconds(field: str, value: Any) -> None:
+    require_whole(field, value, least=0)
+    if value > LONGEST_US:
+        raise SpecError(f"{field} is {value!r}", fix=f"give at most {LONGEST_US:,} microseconds, a day")
+
+
 def _known(what: str, cls: type[Any], fields: Mapping[str, Any]) -> None:
     known = [field.name for field in dataclasses.fields(cls)]
     for name in fields:
@@ -214,7 +223,7 @@ def _whole_numbers(field: str, value: Any, least: int) -> tuple[int, ...]:
     return tuple(value)
 
 
-def _one_of(field: str, value: Any, choices: Sequence[str]) -> str:
+def _one_of(field: str, value: Any, choices: Collection[str]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise SpecError(f"{field} is {value!r}", fix=near(str(value), choices))
     return value

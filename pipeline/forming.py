@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
 from .deployment import Batching
-from .level import Group, Item, Level, Seat, Sizes
+from .level import Group, Item, Seat, Sizes
 
 NEVER = float("inf")
+
+
+class Rows(Protocol):
+    """What a batch is formed for: a Level, or what stands in for one where nothing runs."""
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def graded(self) -> bool: ...
+
+    @property
+    def alike(self) -> Sizes: ...
+
+    def best_rows(self) -> int: ...
+
+    def group(self, slot: int, sizes: Sizes) -> Group: ...
 
 
 class Ticket:
@@ -29,9 +47,13 @@ class Forming:
 
     spread: how many batches are filled side by side. On the host's cores one a stream, so that those who fill them
     do not wait for each other; else one, which gets full soonest.
+    ahead: how many of the streams only let a batch be copied while another computes. A partial batch that took one of
+    them would gain nothing, and could be joined no more.
     """
 
-    def __init__(self, level: Level, slots: Iterable[int], streams: int, batching: Batching, on_host: bool) -> None:
+    def __init__(
+        self, level: Rows, slots: Iterable[int], streams: int, batching: Batching, on_host: bool, ahead: int = 0
+    ) -> None:
         preferred = [size for size in batching.preferred if size <= level.rows]
         self.rows = max(preferred, default=level.best_rows())
         self.groups: list[Group] = []  # the oldest first
@@ -39,6 +61,7 @@ class Forming:
         self._level = level
         self._free = list(slots)
         self._idle = streams
+        self._ahead = ahead
         self._on_host = on_host
         self._spread = streams if on_host else 1
         self._delay_s = batching.max_delay_us * 1e-6
@@ -120,7 +143,7 @@ class Forming:
             return True
         if self._delay_s:
             return group.filled >= self._enough or now >= group.since + self._delay_s
-        return not self._on_host
+        return not self._on_host and self._idle > self._ahead
 
     def _join(self, sizes: Sizes, may_open: bool, now: float) -> Group | None:
         """A batch with room for the sample; None where a new one is better, or the only way."""

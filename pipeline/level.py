@@ -51,6 +51,10 @@ class Group:
         self.sizes = sizes
         self.inputs = [engine.inputs(slot, size) for engine, size in zip(engines, sizes)]
         self.outputs = [engine.outputs(slot, size) for engine, size in zip(engines, sizes)]
+        self.reset()
+
+    def reset(self) -> None:
+        """Whatever has been left in it."""
         self.filled = 0
         self.filling = 0
         self.since = 0.0  # when its first row was filled, where that is of interest
@@ -84,9 +88,11 @@ class Group:
     def take(self) -> list[Item]:
         """The samples, which stand in the rows 0, 1, ... from now on; the group is empty."""
         assert not self.filling
-        items, holes = self._items, sorted(self._holes)
-        self._items, self._holes, self.filled = [], [], 0
-        for hole in holes:
+        items, holes = self._items, self._holes
+        self.reset()
+        if not holes:
+            return items  # type: ignore[return-value]  # all are there
+        for hole in sorted(holes):
             while items and items[-1] is None:
                 items.pop()
             if hole < len(items):
@@ -137,6 +143,7 @@ class Level:
         self.rows = 1 if self.graded and len(engines) > 1 else rows
         made = {key for step in host.steps for key, _, _ in step.outputs} if host else set()
         self.written = made.intersection(key for engine in engines for key, _ in engine.stage.graph.inputs)
+        self._groups: dict[tuple[int, Sizes], Group] = {}
         self.costs_us: dict[int, float] = {}
         self.alike = (0,) * len(engines)
 
@@ -162,7 +169,12 @@ class Level:
         return max((rows for rows, cost in each.items() if cost <= 1.05 * min(each.values())), default=self.rows)
 
     def group(self, slot: int, sizes: Sizes) -> Group:
-        return Group(self.engines, slot, sizes)
+        """The slot's own at this size, empty."""
+        group = self._groups.get((slot, sizes))
+        if group is None:
+            group = self._groups[slot, sizes] = Group(self.engines, slot, sizes)
+        group.reset()
+        return group
 
     def place(self, item: Item, find: Callable[[Sizes], Seat]) -> Seat | None:
         """Run the host stage on a sample, straight into the row that `find` gives it; where it has gone.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter as clock
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from ops.host_stage import HostStage
 from .level import Group, Item, Level, Seat, Sizes
 from .profile.parts import COPY_OUT
 from .profile.recorder import Recorder
+from .stages import paired
 
 if TYPE_CHECKING:
     from .plan import Plan
@@ -33,15 +34,11 @@ class Runner:
         self.engines: dict[str, Engine] = {}
         self.levels: list[Level] = []
         largest = max((max(stage.batches) for stage in plan.stages if stage.on_device), default=1)
-        needed = _needed_after(plan)
-        for number in range(0, max((stage.level for stage in plan.stages), default=0) + 1, 2):
-            host = next((stage for stage in plan.stages if stage.level == number), None)
-            for stage in plan.stages:
-                if stage.level == number + 1:
-                    self.engines[stage.name] = Engine(plan.built[stage.name], device, slots, largest)
-            engines = tuple(self.engines[stage.name] for stage in plan.stages if stage.level == number + 1)
-            runner = HostStage(host.steps, needed[number]) if host else None
-            self.levels.append(Level(runner, engines, self.recorder, number // 2))
+        for depth, (host, following) in enumerate(paired(plan.stages)):
+            engines = {stage.name: Engine(plan.built[stage.name], device, slots, largest) for stage in following}
+            self.engines.update(engines)
+            steps = HostStage(host.steps, _needed_after(plan, host.level)) if host else None
+            self.levels.append(Level(steps, tuple(engines.values()), self.recorder, depth))
 
     def measure(self) -> None:
         stream = self._streams.take()
@@ -193,14 +190,7 @@ def _host_constants(plan: Plan) -> dict[str, Array]:
     return {key: array for key, array in plan.graph.constants.items() if key in read}
 
 
-def _needed_after(plan: Plan) -> dict[int, frozenset[str]]:
-    """For each host level, the keys that something later reads."""
-    wanted = {output.key for output in plan.graph.outputs}
-    return {
-        stage.level: frozenset(wanted.union(_read(later for later in plan.stages if later.level > stage.level)))
-        for stage in plan.stages
-    }
-
-
-def _read(stages: Iterable[Any]) -> Iterable[str]:
-    return (key for stage in stages for step in stage.steps for key in step.inputs)
+def _needed_after(plan: Plan, level: int) -> frozenset[str]:
+    """What is read after a level, or is an answer."""
+    read = (key for stage in plan.stages if stage.level > level for step in stage.steps for key in step.inputs)
+    return frozenset(read).union(output.key for output in plan.graph.outputs)

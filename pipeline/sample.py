@@ -22,18 +22,24 @@ class SampleCheck:
 
     def __init__(self, inputs: tuple[Input, ...], contiguous: frozenset[str]) -> None:
         self._inputs = tuple(
-            (value, value.spec.numpy, all(isinstance(dim, int) for dim in value.spec.shape)) for value in inputs
+            (
+                value,
+                value.name,
+                value.spec.numpy if value.spec.shape else None,
+                value.spec.shape if all(isinstance(dim, int) for dim in value.spec.shape) else None,
+                value.name in contiguous,
+            )
+            for value in inputs
         )
         self._names = [value.name for value in inputs]
         self._name_set = set(self._names)
-        self._contiguous = contiguous
 
     def values(self, sample: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
         """The sample's values, in the form that ops take, and the bytes that had to be copied for it.
 
         Errors: SampleError naming the input, with both specs.
         """
-        if not isinstance(sample, Mapping):
+        if not isinstance(sample, (dict, Mapping)):  # of a Mapping Python asks in a long way
             raise SampleError(f"a sample is a {type(sample).__name__}", fix="give a mapping of input names to values")
         try:
             if sample.keys() != self._name_set:
@@ -49,17 +55,16 @@ class SampleCheck:
     def _checked(self, values: dict[str, Any]) -> tuple[dict[str, Any], int]:
         sizes: dict[str, int] = {}
         copied = 0
-        for declared, dtype, fixed in self._inputs:
-            name, spec = declared.name, declared.spec
+        for declared, name, dtype, shape, contiguous in self._inputs:
             value = values[name]
-            if not spec.shape:
+            if dtype is None:
                 values[name] = value if isinstance(value, bytes) else _bytes(declared, value)
                 continue
             if not isinstance(value, np.ndarray) or value.dtype != dtype:
                 raise _mismatch(declared, value)
-            if value.shape != spec.shape if fixed else not (fits(value.shape, spec) and _agree(value, spec, sizes)):
+            if value.shape != shape and (shape is not None or not _fits(value, declared.spec, sizes)):
                 raise _mismatch(declared, value)
-            if name in self._contiguous and not value.flags.c_contiguous:
+            if contiguous and not value.flags.c_contiguous:
                 values[name] = np.ascontiguousarray(value)
                 copied += value.nbytes
         return values, copied
@@ -97,8 +102,10 @@ def _bytes(declared: Input, value: Any) -> bytes:
         ) from error
 
 
-def _agree(value: Any, spec: TensorSpec, sizes: dict[str, int]) -> bool:
-    """Whether a named dim has one size in all inputs of the sample."""
+def _fits(value: Any, spec: TensorSpec, sizes: dict[str, int]) -> bool:
+    """Whether a shape is as declared, and a named dim has one size in all inputs of the sample."""
+    if not fits(value.shape, spec):
+        return False
     pairs = zip(value.shape, spec.shape)
     return all(sizes.setdefault(dim, size) == size for size, dim in pairs if isinstance(dim, str))
 

@@ -3,43 +3,29 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import threading
 import weakref
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
 from functools import partial
 from os import getpid
 from time import monotonic
 from time import perf_counter as clock
 from typing import Any
 
+from ge_engine.cores import usable_cores
 from ge_engine.devices import Device
-from ge_engine.devices.cpu import usable_cores
 from ops import DeviceError, GepipeError, QueueError
 
 from .deployment import Batching
 from .forming import NEVER, Forming, Ticket
-from .level import Group, Item, Seat, Sizes
+from .level import Group, Seat, Sizes
+from .pending import Answer, Awaited, Job, Pending, waits_for_itself
 from .runner import Runner
 
-Answer = dict[str, Any]
 Task = Callable[[], None]
-
-
-class Job(Item):
-    """A sample that somebody waits for. limited: it counts against max_pending."""
-
-    __slots__ = ("came", "checked", "expires", "future", "limited")
-
-    def __init__(self, values: dict[str, Any], copied_in: int, came: float, limited: bool, expires: float) -> None:
-        super().__init__(values, copied_in)
-        self.came = came
-        self.checked = clock()
-        self.future: Future[Answer] = Future()
-        self.limited = limited
-        self.expires = expires
+_log = logging.getLogger(__name__)
 
 
 class Scheduler:
@@ -57,19 +43,18 @@ class Scheduler:
     def __init__(self, runner: Runner, device: Device, streams: int, slots: range, batching: Batching) -> None:
         self._runner = runner
         self._recorder = runner.recorder
-        self._recorder.pending = lambda: len(self._pending)
         self._batching = batching
         self._pid = getpid()
         first = runner.levels[0]
         if not first.graded:
             slots = slots[: streams + 2]
-        self._forming = Forming(first, slots, streams, batching, device.on_host)
+        ahead = streams - streams // device.in_flight
+        self._forming = Forming(first, slots, streams, batching, device.on_host, ahead)
         self._on_host_alone = not first.engines
         cores = usable_cores()
         count = max(cores, streams) if device.on_host or self._on_host_alone else cores + streams
         self.window = (len(slots) + 1) * self._forming.rows + 2 * count
-        self._pending: deque[Job] = deque()
-        self._num_limited = 0
+        self._pending = Pending(batching.max_pending, self._recorder)
         self._unanswered: set[Job] = set()
         self._broken: BaseException | None = None
         self._changed = threading.Condition()
@@ -84,34 +69,35 @@ class Scheduler:
         Errors: QueueError when max_pending wait already; DeviceError when the session is closed or broken.
         """
         timeout_us = self._batching.timeout_us if limited else 0
-        job = Job(values, copied_in, came, limited, monotonic() + timeout_us * 1e-6 if timeout_us else NEVER)
+        expires = monotonic() + timeout_us * 1e-6 if timeout_us else NEVER
+        job = Job(values, copied_in, came, limited, expires, Awaited(self.is_worker))
         with self._changed:
             if self._broken is not None:
                 raise _broken() from self._broken
             if self._forming.closing:
                 raise DeviceError("the session is closed", fix="open another: plan.session()")
-            if limited:
-                self._make_room()
-                self._num_limited += 1
+            given_up = self._pending.add(job)
             self._unanswered.add(job)
-            self._pending.append(job)
-            self._trace_pending()
             self._changed.notify()
+        for other in given_up:
+            self._cancel(other)
         return job.future
 
     def is_worker(self) -> bool:
         """Whether this thread is one of the workers."""
         return threading.current_thread() in self._threads
 
+    def refuse_worker(self) -> None:
+        """Errors: DeviceError on a worker, for what waits until the workers have done something."""
+        if self.is_worker():
+            raise waits_for_itself()
+
     def close(self, cancel: bool = False) -> None:
         """Take nothing more, finish what was accepted (or cancel what has not been started), end the threads."""
         if getpid() != self._pid:
             return  # the threads are the parent's
-        dropped: list[Job] = []
         with self._changed:
-            if cancel:
-                dropped.extend(self._pending)
-                self._pending.clear()
+            dropped = self._pending.clear() if cancel else []
             self.end_when_done()
         for job in dropped:
             self._cancel(job)
@@ -120,6 +106,8 @@ class Scheduler:
 
     def end_when_done(self) -> None:
         """The threads end when what was accepted is done; nobody waits for it."""
+        if getpid() != self._pid:
+            return  # the threads are the parent's, and perhaps one of them had the lock
         with self._changed:
             self._forming.closing = True
             self._changed.notify_all()
@@ -168,14 +156,14 @@ class Scheduler:
     def _begin(self, now: float) -> Task | None:
         """Take the next sample, if there is one, and a place for it."""
         while self._pending:
-            job = self._pending[0]
+            job = self._pending.first
             if job.expires <= now:
-                return partial(self._expire, self._take())
+                return partial(self._expire, self._pending.take())
             ticket = None if self._on_host_alone else self._forming.admit(now)
             if ticket is None and not self._on_host_alone:
                 return None
-            self._take()
-            if job.future.set_running_or_notify_cancel():
+            self._pending.take()
+            if job.start():
                 return partial(self._run_alone, job) if ticket is None else partial(self._fill, job, ticket)
             self._unanswered.discard(job)
             if ticket is not None:
@@ -236,32 +224,8 @@ class Scheduler:
             if self._forming.groups:
                 self._changed.notify()
 
-    def _take(self) -> Job:
-        job = self._pending.popleft()
-        self._num_limited -= job.limited
-        self._trace_pending()
-        return job
-
-    def _make_room(self) -> None:
-        """Errors: QueueError."""
-        most = self._batching.max_pending
-        if self._num_limited < most:
-            return
-        cancelled = [job for job in self._pending if job.limited and job.future.cancelled()]
-        if not cancelled:
-            self._recorder.requests.fail()
-            raise QueueError(
-                f"{self._num_limited} samples wait already, and max_pending is {most}",
-                fix="submit slower, use map, which waits by itself, or set Batching(max_pending=...)",
-            )
-        gone = set(cancelled)
-        self._pending = deque(job for job in self._pending if job not in gone)
-        self._num_limited -= len(gone)
-        for job in cancelled:
-            self._cancel(job)
-
     def _expire(self, job: Job) -> None:
-        if not job.future.set_running_or_notify_cancel():
+        if not job.start():
             self._unanswered.discard(job)
         else:
             waited = f"the sample was not started within timeout_us={self._batching.timeout_us}"
@@ -277,11 +241,15 @@ class Scheduler:
         self._unanswered.discard(job)
         failure = job.error or fault
         self._record(job, failed=failure is not None)
-        with suppress(InvalidStateError):  # somebody else has given up on it
+        try:
             if failure is not None:
                 job.future.set_exception(failure)
             else:
                 job.future.set_result(job.answer)
+        except InvalidStateError:
+            pass  # somebody else has given up on it
+        except BaseException:  # a Future itself tells only of an Exception; and others wait for this thread
+            _log.exception("a callback of %r has ended its thread", job.future)
 
     def _record(self, job: Job, failed: bool) -> None:
         started = job.times[1] if len(job.times) > 1 else clock()
@@ -291,10 +259,6 @@ class Scheduler:
             self._recorder.requests.add((1, started, job.came + started - job.checked, job.came, clock()))
         if self._recorder.trace is not None:
             self._recorder.trace.queue(job.number, job.checked, started)
-
-    def _trace_pending(self) -> None:
-        if self._recorder.trace is not None:
-            self._recorder.trace.pending(len(self._pending))
 
     def _break(self, error: BaseException) -> None:
         with self._changed:

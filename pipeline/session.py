@@ -11,13 +11,15 @@ from contextlib import contextmanager
 from time import perf_counter as clock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ge_engine.devices import Device, Stream, open_device
-from ge_engine.devices.cpu import usable_cores
+from ge_engine.balanced import Balanced
+from ge_engine.cores import usable_cores
+from ge_engine.devices import Device, Settings, Stream, open_device
 from ge_engine.engine import Engine
 from ge_engine.pool import Pool
-from ops import Array, DeviceError, GepipeError, SampleError
+from ops import DeviceError, GepipeError, SampleError
 from ops.near import near
 
+from .lease import ExecutionContext, size_index
 from .level import Item
 from .ordered import ordered, with_progress
 from .profile import Stats, Trace, stats
@@ -45,9 +47,9 @@ class Copies(NamedTuple):
 class Session:
     """Made by `plan.session()`; a context manager. All methods may be called from any thread.
 
-    It has streams + 1 sets of buffers: while a device runs one, the host stage of the next batch fills another. submit
-    and map have at least streams + 2 of their own, and threads, from their first call on: so they and the others never
-    wait for each other's buffers.
+    It has one set of buffers more than batches can be in flight: while a device runs those, the host stage of the next
+    batch fills another. submit and map have at least two more than that of their own, and threads, from their first
+    call on: so they and the others never wait for each other's buffers.
 
     A session belongs to the process that opened it. With multiprocessing, open one in each worker, and start the
     workers by "spawn" or "forkserver", or before this process opens a session: a fork has none of the threads.
@@ -56,15 +58,23 @@ class Session:
     def __init__(self, plan: Plan, device: str | Device = "cpu") -> None:
         settings = plan.deployment
         self.plan = plan
-        self.device = open_device(device, settings.threads, settings.streams)
-        self._streams: Pool[Stream] = Pool(self.device.stream(index) for index in range(settings.streams))
-        own = settings.streams + 1
+        compiling = Settings(settings.precision, settings.cores)
+        self.device = open_device(device, settings.threads, settings.streams, settings.device_ids, compiling)
+        self._in_flight = settings.streams * self.device.cards * self.device.in_flight
+        own = self._in_flight + 1
         self._slots = Pool(range(own))
-        self._scheduler_slots = range(own, own + settings.streams + 2 + usable_cores())
+        self._scheduler_slots = range(own, own + self._in_flight + 2 + usable_cores())
+        streams = [self.device.stream(index) for index in range(self._in_flight)]
+        balanced = self.device.cards * self.device.in_flight > 1
+        self._streams: Pool[Stream] = Balanced(streams, lambda stream: stream.shares) if balanced else Pool(streams)
         self._held = threading.local()
         self._check = SampleCheck(plan.graph.inputs, _read_by_ops(plan))
-        self._runner = Runner(plan, self.device, self._scheduler_slots.stop, self._streams)
-        self._runner.measure()
+        try:
+            self._runner = Runner(plan, self.device, self._scheduler_slots.stop, self._streams)
+            self._runner.measure()
+        except BaseException:
+            self.device.close()  # with all that it has loaded
+            raise
         self._recorder = self._runner.recorder
         self._endings: list[Callable[[], None]] = []
         self._lock = threading.Lock()
@@ -83,7 +93,7 @@ class Session:
 
         Errors: SampleError, or the error of the node that failed.
         """
-        (answer,) = self.run_batch((sample,))
+        (answer,) = self._run((sample,))
         if isinstance(answer, GepipeError):
             raise answer
         return answer
@@ -94,21 +104,7 @@ class Session:
         Samples of one size run together.
         """
         _refuse_one("run_batch", samples)
-        came = clock()
-        with self._slot() as slot:
-            started = clock()
-            items: list[Item | GepipeError] = [self._item(sample) for sample in samples]
-            live = [item for item in items if isinstance(item, Item)]
-            checked = clock()
-            self._runner.run(live, slot)
-        failed = len(items) - [item.error for item in live].count(None)
-        if failed:
-            self._recorder.requests.fail()
-        else:
-            self._recorder.requests.add((len(items), checked, started, came, clock()))
-        if self._recorder.trace is not None:
-            self._recorder.trace.request(len(items), failed, came, started, checked)
-        return [item if isinstance(item, GepipeError) else item.error or item.answer for item in items]
+        return self._run(samples)
 
     def submit(self, /, **sample: Any) -> Future[Answer]:
         """One sample, merged with those of other callers into a batch; the Future of its answer, or of its error.
@@ -116,7 +112,7 @@ class Session:
         Every keyword is an input, so all settings are in the deployment's Batching. To give up after a time of one's
         own: `future.result(timeout)`, and then `future.cancel()`, which stops what has not been started.
         The arrays of the sample may not change before it is answered. Callbacks of the Future run on a thread that
-        other samples wait for: keep them short.
+        other samples wait for: keep them short. There, and in an op, `result` of what is not answered is refused.
 
         Errors: QueueError when Batching.max_pending samples wait already; DeviceError when the session is closed.
         """
@@ -132,6 +128,7 @@ class Session:
         """
         _refuse_one("map", samples)
         scheduler = self._running_scheduler()
+        scheduler.refuse_worker()
         answers = ordered(lambda sample: self._submit(sample, limited=False), samples, scheduler.window)
         return with_progress(answers, samples) if progress else answers
 
@@ -143,13 +140,16 @@ class Session:
         Errors: SampleError for a stage or size that is not there.
         """
         engine = self._engine(stage)
-        index = _size_index(engine, size)
-        with self._slot() as slot:
+        index = size_index(engine, size)
+        slot, held = self._take_slot()
+        try:
             context = ExecutionContext(engine, slot, index, self._streams)
             try:
                 yield context
             finally:
                 context.end()
+        finally:
+            self._give_slot(slot, held)
 
     def stats(self) -> Stats:
         """Where the time has gone since the session was opened, a row a node; `print` it, or take its rows."""
@@ -157,7 +157,7 @@ class Session:
 
     def counters(self) -> Counts:
         """What has been counted, in Triton's words: of the pipeline and of each stage, by the names of an export."""
-        from .profile.counters import counters  # `bench` may use a Session
+        from .profile.counters import counters  # with the bench, which nobody needs to run samples
 
         return counters(self._recorder)
 
@@ -198,6 +198,8 @@ class Session:
             scheduler = self._scheduler
             if scheduler is not None and scheduler.is_worker():
                 raise GepipeError("the session is closed inside a Future's callback", fix="close it in another thread")
+            if self._closed:
+                return  # another thread has been quicker
             self._closed = True
         if scheduler is not None:
             scheduler.close(cancel)
@@ -209,6 +211,26 @@ class Session:
             self._endings.append(self._recorder.trace.stop)
         for end in self._endings:
             end()
+
+    def _run(self, samples: Sequence[Mapping[str, Any]]) -> list[Answer | GepipeError]:
+        came = clock()
+        slot, held = self._take_slot()
+        try:
+            started = clock()
+            items: list[Item | GepipeError] = [self._item(sample) for sample in samples]
+            live = [item for item in items if isinstance(item, Item)]
+            checked = clock()
+            self._runner.run(live, slot)
+        finally:
+            self._give_slot(slot, held)
+        failed = len(items) - [item.error for item in live].count(None)
+        if failed:
+            self._recorder.requests.fail()
+        else:
+            self._recorder.requests.add((len(items), checked, started, came, clock()))
+        if self._recorder.trace is not None:
+            self._recorder.trace.request(len(items), failed, came, started, checked)
+        return [item if isinstance(item, GepipeError) else item.error or item.answer for item in items]
 
     def _submit(self, sample: Mapping[str, Any], limited: bool = True) -> Future[Answer]:
         scheduler = self._running_scheduler()
@@ -233,7 +255,7 @@ class Session:
             if self._scheduler is None:
                 settings = self.plan.deployment
                 self._scheduler = Scheduler(
-                    self._runner, self.device, settings.streams, self._scheduler_slots, settings.batching
+                    self._runner, self.device, self._in_flight, self._scheduler_slots, settings.batching
                 )
                 # For a session that nobody closes: the threads hold the scheduler, not the session.
                 weakref.finalize(self, self._scheduler.end_when_done).atexit = False
@@ -252,17 +274,17 @@ class Session:
         except SampleError as error:
             return error
 
-    @contextmanager
-    def _slot(self) -> Iterator[int]:
+    def _take_slot(self) -> tuple[int, int]:
+        """A slot, and how many this thread holds already."""
         self._check_process()
         held = getattr(self._held, "count", 0)
         slot = self._slots.take(wait=not held)  # waiting for what one holds oneself would be for ever
         self._held.count = held + 1
-        try:
-            yield slot
-        finally:
-            self._held.count = held
-            self._slots.give(slot)
+        return slot, held
+
+    def _give_slot(self, slot: int, held: int) -> None:
+        self._held.count = held
+        self._slots.give(slot)
 
     def _engine(self, stage: str | None) -> Engine:
         engines = self._runner.engines
@@ -274,47 +296,6 @@ class Session:
         return engines[stage]
 
 
-class ExecutionContext:
-    """A set of buffers of one device stage, and the streams it may run on.
-
-    inputs[name]   dtype[rows, ...]  to be filled; names as `print(plan)` shows
-    outputs[name]  dtype[rows, ...]  valid after run
-    They are the memory that the device is bound to: valid inside the lease, overwritten after it.
-    """
-
-    def __init__(self, engine: Engine, slot: int, size: int, streams: Pool[Stream]) -> None:
-        self.inputs: Mapping[str, Array] = engine.inputs(slot, size).arrays
-        self.outputs: Mapping[str, Array] = engine.outputs(slot, size).arrays
-        self._engine = engine
-        self._slot = slot
-        self._size = size
-        self._streams = streams
-        self._ended = False
-
-    def run(self, n: int) -> None:
-        """Run the first n rows.
-
-        Errors: SampleError when n is out of range or the lease is over; DeviceError.
-        """
-        if self._ended:
-            raise SampleError("the lease is over", fix="run inside `with session.lease() as context:`")
-        if not 1 <= n <= self._engine.rows:
-            raise SampleError(f"run({n})", fix=f"run 1 to {self._engine.rows} rows")
-        stream = self._streams.take()
-        try:
-            self._engine.enqueue(self._slot, n, stream, self._size)
-            stream.synchronize()
-        finally:
-            self._streams.give(stream)
-
-    def end(self) -> None:
-        """What a user left in the rows must not become another batch's padding."""
-        self._ended = True
-        if self._engine.pads:
-            for array in self.inputs.values():
-                array.fill(0)
-
-
 def _refuse_one(method: str, samples: object) -> None:
     if isinstance(samples, (Mapping, str, bytes)):
         raise SampleError(f"{method} was given one {type(samples).__name__}", fix="give a list of samples, or use run")
@@ -322,13 +303,3 @@ def _refuse_one(method: str, samples: object) -> None:
 
 def _read_by_ops(plan: Plan) -> frozenset[str]:
     return frozenset(key for stage in plan.stages if not stage.on_device for key, _ in stage.inputs)
-
-
-def _size_index(engine: Engine, size: tuple[int, ...] | None) -> int:
-    if size is None and len(engine.sizes) == 1:
-        return 0
-    sizes = [tuple(value for _, value in gear.dims) for gear in engine.sizes]
-    if size not in sizes or not size:
-        known = ", ".join(map(str, sizes)) if sizes[0] else "none: it has batch gears"
-        raise SampleError(f"there is no size {size}", fix=f"the sizes are {known}")
-    return sizes.index(size)

@@ -7,7 +7,7 @@ all host steps of a level; a device stage is one connected component of the devi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import networkx
@@ -56,7 +56,7 @@ def partition(graph: Graph, kin: Placement) -> tuple[Stage, ...]:
             if here:
                 stages.append(_stage(graph, unique(f"host{current}", taken), "host", current, here))
             continue
-        for component in _components(here, kin):
+        for component in components(here, kin):
             models = [usable(step.op.model_name) for step in component if isinstance(step.op, Model)]
             name = unique("_".join(dict.fromkeys(models)), taken)
             taken.append(name)
@@ -81,19 +81,26 @@ def levels(graph: Graph, kin: Placement) -> dict[str, int]:
     return level
 
 
-def _components(steps: list[Step], kin: Placement) -> Iterable[list[Step]]:
-    """Steps joined by an edge (of one kin), each component in topological order."""
+def components(steps: Sequence[Step], kin: Placement) -> Iterator[list[Step]]:
+    """The steps that are on the device, joined by an edge (of one kin); each component in topological order."""
     graph: networkx.Graph[str] = networkx.Graph()
-    graph.add_nodes_from(step.name for step in steps)
-    made_by = {key: step.name for step in steps for key, _, _ in step.outputs}
+    graph.add_nodes_from(step.name for step in steps if step.name in kin)
+    made_by = {key: step.name for step in steps for key, _, _ in step.outputs if step.name in kin}
     graph.add_edges_from(
         (made_by[key], step.name)
         for step in steps
         for key in step.inputs
-        if key in made_by and kin[made_by[key]] == kin[step.name]
+        if key in made_by and kin[made_by[key]] == kin.get(step.name)
     )
     for names in networkx.connected_components(graph):
         yield [step for step in steps if step.name in names]
+
+
+def paired(stages: Sequence[Stage]) -> Iterator[tuple[Stage | None, tuple[Stage, ...]]]:
+    """In the order in which they run: a host stage, where there is one, and the device stages that follow it."""
+    for level in range(0, max((stage.level for stage in stages), default=0) + 1, 2):
+        host = next((stage for stage in stages if stage.level == level), None)
+        yield host, tuple(stage for stage in stages if stage.level == level + 1)
 
 
 def _stage(graph: Graph, name: str, placement: str, level: int, steps: list[Step], batches: Batches = ()) -> Stage:

@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from ..whole_file import write_whole
+
 _TICK_NS = 2_000_000_000  # of the coarsest file system
 _CHUNK = 1 << 20
 
@@ -79,6 +81,4 @@ def _remembered(note: Path, state: State) -> str | None:
 
 def _remember(note: Path, state: State, digest: str) -> None:
     note.parent.mkdir(parents=True, exist_ok=True)
-    fresh = note.with_suffix(f".{os.getpid()}.{time.monotonic_ns()}")
-    fresh.write_text(json.dumps([state, digest]), encoding="ascii")
-    os.replace(fresh, note)
+    write_whole(note, json.dumps([state, digest]))

@@ -22,6 +22,7 @@ import onnx
 import onnxruntime
 
 from .. import weights
+from ..cores import usable_cores
 from ..gears import Gears
 from ..skeleton import tensors
 from ..stage import StageGraph
@@ -85,8 +86,7 @@ def versions() -> tuple[str, ...]:
 @lru_cache(maxsize=1)
 def machine() -> tuple[str, ...]:
     """The instructions that the CPU knows, its make, and how many cores there are to compute on."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return platform.system(), platform.machine(), str(cores), *_cpu()
+    return platform.system(), platform.machine(), str(usable_cores()), *_cpu()
 
 
 def _cpu() -> Iterator[str]:

@@ -1,7 +1,8 @@
 """Manifest: what a stage was made into, as JSON beside its graphs, and whether they are still what was written.
 
-The manifest carries its own digest. Graphs are small: their digests are compared each time they are taken. Weights can
-be a hundred times as large, so theirs are compared where size or date are not as written, and by a `thorough` read.
+The manifest carries its own digest. Graphs are small: their digests are compared each time they are taken. Weights, and
+what holds them, can be a hundred times as large, so theirs are compared where size or date are not as written, and by a
+`thorough` read.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from .digests import sha256
 from .folders import IN_USE
 
 MANIFEST = "manifest.json"
-WEIGHTS = ".weights"
+HEAVY = (".weights", ".om")
 
 
 class Damaged(Exception):
@@ -42,7 +43,7 @@ def write(folder: Path, key: str, about: About, made: Made) -> None:
     files = {}
     for path in sorted(folder.iterdir()):
         if path.name != IN_USE:
-            if path.suffix == WEIGHTS:
+            if path.suffix in HEAVY:
                 _to_disk(path)
             status = path.stat()
             files[path.name] = [sha256(path), status.st_size, status.st_mtime_ns]
@@ -54,19 +55,31 @@ def write(folder: Path, key: str, about: About, made: Made) -> None:
 def read(folder: Path, key: str, *, thorough: bool = False) -> Made:
     """What was made, once all of it is found to be as it was written. Errors: Damaged."""
     content = _content(folder)
-    if content["key"] != key:
-        raise Damaged(f"it is the entry {content['key'][:12]}")
-    there = set(os.listdir(folder)) - {MANIFEST, IN_USE}
-    if there != set(content["files"]):
-        raise Damaged(f"{', '.join(sorted(there ^ set(content['files'])))} should be there, or should not")
-    for name, (digest, nbytes, mtime_ns) in content["files"].items():
-        _check(folder / name, digest, nbytes, mtime_ns, thorough)
-    return _made_from_json(content["made"], folder)
+    with _own_form():
+        if content["key"] != key:
+            raise Damaged(f"it is the entry {content['key'][:12]}")
+        there = set(os.listdir(folder)) - {MANIFEST, IN_USE}
+        if there != set(content["files"]):
+            raise Damaged(f"{', '.join(sorted(there ^ set(content['files'])))} should be there, or should not")
+        for name, (digest, nbytes, mtime_ns) in content["files"].items():
+            _check(folder / name, digest, nbytes, mtime_ns, thorough)
+        return _made_from_json(content["made"], folder)
 
 
 def about(folder: Path) -> About:
     """Errors: Damaged."""
-    return About(**{name: _tuples(value) for name, value in _content(folder)["about"].items()})
+    content = _content(folder)
+    with _own_form():
+        return About(**{name: _tuples(value) for name, value in content["about"].items()})
+
+
+@contextmanager
+def _own_form() -> Iterator[None]:
+    """A manifest may be whole, and of a gepipe that writes other fields. Errors: Damaged."""
+    try:
+        yield
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raise Damaged(f"{MANIFEST} is not of this version: {error}") from error
 
 
 def _content(folder: Path) -> dict[str, Any]:
@@ -91,7 +104,7 @@ def _check(path: Path, digest: str, nbytes: int, mtime_ns: int, thorough: bool) 
         if status.st_size != nbytes:
             raise Damaged(f"{path.name} has {status.st_size} bytes, {nbytes} were written")
         dated = status.st_mtime_ns == mtime_ns
-        if dated and path.suffix == WEIGHTS and not thorough:
+        if dated and path.suffix in HEAVY and not thorough:
             return
         if sha256(path) != digest:
             raise Damaged(f"{path.name} is not as it was written")

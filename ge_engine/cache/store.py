@@ -54,7 +54,7 @@ class Cache:
     def of_environment(cls, environment: Mapping[str, str] = os.environ) -> Cache | None:
         """As GEPIPE_CACHE (a folder, or off) and GEPIPE_CACHE_GB say; None where it is off.
 
-        Errors: BuildError for a size that is none.
+        Errors: BuildError for a size that is none, or the folder of a user who is not there.
         """
         words = environment.get(MOST) or str(MOST_GB)
         try:
@@ -66,7 +66,10 @@ class Cache:
         name = environment.get(FOLDER, "")
         if name.lower() == OFF:
             return None
-        return cls(Path(name).expanduser().absolute() if name else None, most_nbytes)
+        try:
+            return cls(Path(name).expanduser().absolute() if name else None, most_nbytes)
+        except RuntimeError as error:  # of expanduser
+            raise BuildError(f"{FOLDER} is {name!r}: {error}", fix=f"name a folder, or {OFF}") from error
 
     @property
     def folder(self) -> Path:
@@ -93,7 +96,7 @@ class Cache:
             os.utime(held.path / IN_USE)
         return held, made
 
-    def building(self, key: str, waiting: Callable[[], None]) -> AbstractContextManager[None]:
+    def building(self, key: str, waiting: Callable[[], None]) -> AbstractContextManager[bool]:
         """Held by the one that builds an entry. `waiting` is called if it is somebody else. Errors: OSError."""
         return locked(self._made("locks") / key, waiting, _WAIT_S)
 
@@ -170,7 +173,7 @@ class Cache:
         before = time.time() - older_than_s
         for folder in ("digests", "locks"):
             for path in (self.folder / folder).glob("*"):
-                with suppress(FileNotFoundError):
+                with suppress(OSError):  # it goes while we look, or is none of ours
                     if path.lstat().st_mtime <= before:
                         path.unlink()
 

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from ops import DeviceError
 
+from .ascend import AscendDevice, Settings
 from .base import Device, Program, Stream, Watch
 from .cpu import CpuDevice
 from .null import NullDevice
 
-__all__ = ["CpuDevice", "Device", "NullDevice", "Program", "Stream", "Watch", "open_device"]
+__all__ = ["AscendDevice", "CpuDevice", "Device", "NullDevice", "Program", "Settings", "Stream", "Watch", "open_device"]
 
 
-def open_device(device: str | Device, threads: int | None = None, streams: int = 1) -> Device:
-    """A device by name ("cpu", "null"), or the one given.
+def open_device(
+    device: str | Device,
+    threads: int | None = None,
+    streams: int = 1,
+    cards: Sequence[int] = (0,),
+    settings: Settings | None = None,
+) -> Device:
+    """A device by name ("cpu", "null", "npu:0", "npu:0,1"), or the one given. "npu" stands for the given cards.
 
+    settings: how graphs are compiled for an NPU.
     Errors: DeviceError for a name that stands for none; there is never a fallback to another device.
     """
     if not isinstance(device, str):
@@ -22,6 +33,15 @@ def open_device(device: str | Device, threads: int | None = None, streams: int =
         return CpuDevice(threads=threads, streams=streams)
     if device == "null":
         return NullDevice()
-    if device.startswith("npu"):
-        raise DeviceError(f"device {device!r}: this version has no NPU device", fix='use "cpu", or export the plan')
-    raise DeviceError(f"there is no device {device!r}", fix='use "cpu" or "null"')
+    if device == "npu":
+        return AscendDevice(cards, streams, settings)
+    if re.fullmatch(r"npu:\d+(,\d+)*", device):
+        return AscendDevice(_numbers(device), streams, settings)
+    raise DeviceError(f"there is no device {device!r}", fix='use "cpu", "null", "npu:0", or several cards as "npu:0,1"')
+
+
+def _numbers(device: str) -> list[int]:
+    numbers = [int(number) for number in device.removeprefix("npu:").split(",")]
+    if len(set(numbers)) < len(numbers):
+        raise DeviceError(f"device {device!r} names a card twice", fix="name each once; streams are a setting")
+    return numbers

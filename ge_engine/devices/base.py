@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Protocol
 
 from ..buffer import Buffer
@@ -16,9 +16,14 @@ class Stream(Protocol):
     """An execution queue. What is enqueued on it runs in order.
 
     watch: told what the device does within a run, as a transfer, and when (perf_counter); where it knows.
+    shares: what it has in common with other streams, the widest first, as a card. The one that shares with the fewest
+    that are in use is taken next.
     """
 
     watch: Watch | None
+
+    @property
+    def shares(self) -> tuple[Hashable, ...]: ...
 
     @property
     def index(self) -> int: ...
@@ -54,6 +59,9 @@ class Device(Protocol):
     pads: it runs the gears' own sizes only, so a batch is padded to one; else any size up to the rows of its buffers.
     on_host: it computes on the host's own cores, on the thread that enqueues; else a thread waits in synchronize while
     the cores are free for other work.
+    cards: how many there are of it; each has the streams of the deployment.
+    in_flight: how many batches are on their way for each stream: 2 where one is copied while the other computes. For
+    the device each of them is a Stream, so a session has streams * cards * in_flight.
     """
 
     @property
@@ -64,6 +72,12 @@ class Device(Protocol):
 
     @property
     def on_host(self) -> bool: ...
+
+    @property
+    def cards(self) -> int: ...
+
+    @property
+    def in_flight(self) -> int: ...
 
     def stream(self, index: int) -> Stream: ...
 

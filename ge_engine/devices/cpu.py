@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
-import numpy as np
-
-from ops import Array, DeviceError
+from ops import DeviceError
 
 from .. import runtime
 from ..buffer import Buffer
+from ..cores import usable_cores
 from ..gears import Gear
 from ..stage import BuiltStage
 from .base import Stream, Watch
-
-
-def usable_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class CpuStream:
     """A graph runs on the thread that enqueues it, so there is nothing to wait for."""
 
     watch: Watch | None = None  # nothing is transferred
+    shares = ()
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -42,6 +36,7 @@ class CpuDevice:
     name = "cpu"
     pads = False
     on_host = True
+    cards = in_flight = 1
 
     def __init__(self, threads: int | None = None, streams: int = 1) -> None:
         self.threads = threads or max(1, usable_cores() // streams)
@@ -65,9 +60,9 @@ class CpuProgram:
         # By dims, where one session serves every batch size of them; else by gear.
         paths: dict[Any, str] = dict(stage.shared)
         paths.update((gear, graph.path) for gear, graph in stage.static.items() if gear.dims not in stage.shared)
-        self._sessions = {key: _open(path, threads) for key, path in paths.items()}
+        self._sessions = {key: runtime.loaded(path, threads) for key, path in paths.items()}
         self._buffers: dict[tuple[int, Any], tuple[Buffer, Buffer]] = {}
-        self._bindings: dict[tuple[int, Gear], tuple[Any, Any]] = {}
+        self._bindings: dict[tuple[int, int, Any], tuple[Any, Any]] = {}
         self._slots = slots
 
     def inputs(self, slot: int, gear: Gear) -> Buffer:
@@ -77,11 +72,8 @@ class CpuProgram:
         return self._pair(slot, gear)[1]
 
     def enqueue(self, slot: int, gear: Gear, stream: Stream) -> None:
-        session, binding = self._bindings.get((slot, gear)) or self._bind(slot, gear)
-        try:
-            session.run_with_iobinding(binding)
-        except Exception as error:
-            raise DeviceError(str(error), fix="the runtime refused the run; look at its text") from error
+        session, binding = self._bindings.get((slot, gear.batch, gear.dims)) or self._bind(slot, gear)
+        runtime.run_bound(session, binding)
 
     def close(self) -> None:
         self._bindings.clear()
@@ -109,22 +101,10 @@ class CpuProgram:
         names = {value.name for value in session.get_inputs()}
         for name, array in inputs.arrays.items():
             if name in names:
-                binding.bind_input(name, "cpu", 0, array.dtype, (gear.batch, *array.shape[1:]), _address(array))
+                rows = (gear.batch, *array.shape[1:])
+                binding.bind_input(name, "cpu", 0, array.dtype, rows, runtime.address(array))
         for name, array in outputs.arrays.items():
-            binding.bind_output(name, "cpu", 0, array.dtype, (gear.batch, *array.shape[1:]), _address(array))
-        self._bindings[slot, gear] = (session, binding)
+            rows = (gear.batch, *array.shape[1:])
+            binding.bind_output(name, "cpu", 0, array.dtype, rows, runtime.address(array))
+        self._bindings[slot, gear.batch, gear.dims] = (session, binding)
         return session, binding
-
-
-def _open(path: str, threads: int) -> Any:
-    try:
-        return runtime.session(path, threads)
-    except Exception as error:
-        raise DeviceError(f"{path}: {error}", fix="the runtime cannot load this graph; look at its text") from error
-
-
-def _address(array: Array) -> int:
-    address: int = array.__array_interface__["data"][0]
-    assert array.flags.c_contiguous
-    assert array.dtype != np.dtype(object)
-    return address

@@ -7,6 +7,7 @@ For tests and what-if; it is never a fallback.
 
 from __future__ import annotations
 
+import threading
 import time
 import zlib
 from collections.abc import Callable, Mapping
@@ -34,22 +35,38 @@ def checksums(inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> None
             array[row] = sum32 % 127
 
 
-class NullStream:
-    """A queue of runs that happen at synchronize."""
+class Clock:
+    """When all that was given to it is done: one thing after the other."""
 
-    def __init__(self, index: int) -> None:
+    def __init__(self) -> None:
+        self._busy_until = 0.0
+        self._lock = threading.Lock()
+
+    def add(self, duration_s: float) -> float:
+        """When something that takes so long will be done, if it is given now."""
+        with self._lock:
+            self._busy_until = max(self._busy_until, time.perf_counter()) + duration_s
+            return self._busy_until
+
+
+class NullStream:
+    """A queue of runs that happen at synchronize. Streams of one clock compute one after the other."""
+
+    def __init__(self, index: int, clock: Clock) -> None:
         self.index = index
+        self.shares = (id(clock),)
         self.watch: Watch | None = None
         self._queue: list[Callable[[Done | None], None]] = []
-        self._busy_until = 0.0
+        self._clock = clock
+        self._done_at = 0.0
 
     def push(self, run: Callable[[Done | None], None], duration_s: float) -> None:
-        self._busy_until = max(self._busy_until, time.perf_counter()) + duration_s
+        self._done_at = self._clock.add(duration_s)
         self._queue.append(run)
 
     def synchronize(self) -> None:
         queue, self._queue = self._queue, []
-        remaining = self._busy_until - time.perf_counter()
+        remaining = self._done_at - time.perf_counter()
         if remaining > 0:
             time.sleep(remaining)
         done = None if self.watch is None else self._done
@@ -69,20 +86,29 @@ class NullDevice:
     pads: run the gears' own sizes only, as an NPU does.
     time_us: the time that one run of a batch size takes.
     compute: fills the outputs of a run from its inputs; checksums by default.
+    in_flight: 2 takes a batch for each stream while it runs another, as an NPU does.
     """
 
     name = "null"
     on_host = False
+    cards = 1
 
     def __init__(
-        self, *, pads: bool = True, time_us: Callable[[int], float] | None = None, compute: Compute = checksums
+        self,
+        *,
+        pads: bool = True,
+        time_us: Callable[[int], float] | None = None,
+        compute: Compute = checksums,
+        in_flight: int = 1,
     ) -> None:
         self.pads = pads
+        self.in_flight = in_flight
+        self._clocks: dict[int, Clock] = {}
         self.time_us = time_us
         self.compute = compute
 
     def stream(self, index: int) -> NullStream:
-        return NullStream(index)
+        return NullStream(index, self._clocks.setdefault(index // self.in_flight, Clock()))
 
     def load(self, stage: BuiltStage, slots: int, rows: int) -> NullProgram:
         return NullProgram(self, stage, slots, rows)

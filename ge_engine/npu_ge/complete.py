@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from ops import SpecError
 
+from .. import runtime
 from .discover import find_model
 from .ports import READ_FROM_ONNX, Port, Ports, entry
-from .program import open_model
 
 
 class Missing(NamedTuple):
@@ -25,7 +25,7 @@ def missing_of(config: Mapping[str, Any], folder: Path) -> Missing:
 
     Errors: as missing; ModelError or DeviceError where there is no model that can be opened.
     """
-    return missing(config, Ports.of_session(open_model(find_model(folder), threads=1)))
+    return missing(config, Ports.of_session(runtime.loaded(find_model(folder), threads=1)))
 
 
 def missing(config: Mapping[str, Any], model: Ports) -> Missing:

@@ -7,13 +7,14 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from ..devices.cpu import usable_cores
+from .. import runtime
+from ..cores import usable_cores
 from .batch import Answer, Batcher, Work
 from .command_line import CommandLine
 from .discover import find_model, versions
 from .options import Options
 from .ports import Ports
-from .program import Arrays, Program, open_model
+from .program import Arrays, Program
 from .setup import Setup
 from .streams import Streams
 
@@ -32,7 +33,7 @@ class Instance:
         options = Options.of(config, started.backend_config, environment)
         self.at_once = max(1, min(options.instances, options.streams))
         self.threads = started.threads or max(1, usable_cores() // self.at_once)
-        session = open_model(self.path, self.threads)
+        session = runtime.loaded(self.path, self.threads)
         self.setup = Setup.of(config, Ports.of_session(session), options, auto_complete=started.auto_complete)
         self.inputs = tuple(port.name for port in self.setup.known.model.inputs)
         self._batcher = Batcher(Program(session, self.setup))

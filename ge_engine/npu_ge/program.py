@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from ops import Array, DeviceError
+from ops import Array
 
 from .. import runtime
 from .ports import Ports
@@ -14,17 +13,6 @@ from .room import Room
 from .setup import Setup
 
 Arrays = Mapping[str, Array]  # by tensor name
-
-
-def open_model(path: Path, threads: int) -> Any:
-    """A session, and thereby what the model's file says of its inputs and outputs.
-
-    Errors: DeviceError when the runtime cannot load it.
-    """
-    try:
-        return runtime.session(path, threads)
-    except Exception as error:  # ONNX Runtime has no family of exceptions
-        raise DeviceError(f"{path}: {runtime.first_line(error)}", fix="look at the runtime's text") from error
 
 
 class Program:
@@ -59,21 +47,12 @@ class Program:
     def _run(self, inputs: Arrays, outputs: dict[str, Array]) -> dict[str, Array]:
         binding = self._session.io_binding()
         for name, array in inputs.items():
-            binding.bind_input(name, "cpu", 0, array.dtype, array.shape, _address(array))
+            binding.bind_input(name, "cpu", 0, array.dtype, array.shape, runtime.address(array))
         for name, array in outputs.items():
-            binding.bind_output(name, "cpu", 0, array.dtype, array.shape, _address(array))
-        try:
-            self._session.run_with_iobinding(binding)
-        except Exception as error:  # ONNX Runtime has no family of exceptions
-            raise DeviceError(runtime.first_line(error), fix="look at the runtime's text") from error
+            binding.bind_output(name, "cpu", 0, array.dtype, array.shape, runtime.address(array))
+        runtime.run_bound(self._session, binding)
         return outputs
 
 
 def _part(arrays: Arrays, rows: slice) -> dict[str, Array]:
     return {name: array[rows] for name, array in arrays.items()}
-
-
-def _address(array: Array) -> int:
-    assert array.flags.c_contiguous
-    address: int = array.__array_interface__["data"][0]
-    return address

@@ -16,17 +16,21 @@ def cut(graph: Graph, deployment: Deployment) -> tuple[Graph, tuple[Change, ...]
     """A Resize with a Pillow filter and the CenterCrop behind it become one op, under the crop's name.
 
     Requires: nothing. Ensures: no such pair is left, unless the crop adds a border.
+    A user's op that is derived from one of them stays.
     OpenCV's filters stay: they are too quick for it to matter, and cannot begin inside a picture.
     """
     changes: list[Change] = []
     for step in graph.steps:
-        source = maker(graph, step.inputs[0]) if isinstance(step.op, CenterCrop) else None
+        source = maker(graph, step.inputs[0]) if type(step.op) is CenterCrop else None
         if source is None or only_reader(graph, step.inputs[0]) is not step or not _smaller(source, step):
             continue
         resize, crop = source.op, step.op
         assert isinstance(resize, Resize)
         assert isinstance(crop, CenterCrop)
-        op = ResizeCrop(crop.height, crop.width, resize.height, resize.width, resize.filter, resize.shorter)
+        op = ResizeCrop(
+            crop_height=crop.height, crop_width=crop.width,
+            height=resize.height, width=resize.width, filter=resize.filter, shorter=resize.shorter,
+        )  # fmt: skip
         new = remade(step, op, source.inputs, graph.specs)
         changes.append(_change(source, step, new))
         graph = rebuilt(graph, (new if other is step else other for other in graph.steps if other is not source), {})
@@ -36,7 +40,7 @@ def cut(graph: Graph, deployment: Deployment) -> tuple[Graph, tuple[Change, ...]
 def _smaller(source: Step, step: Step) -> bool:
     """Whether the crop cuts off what a Pillow filter makes."""
     resize, crop = source.op, step.op
-    if not isinstance(resize, Resize) or not isinstance(crop, CenterCrop) or resize.filter not in FILTERS:
+    if type(resize) is not Resize or type(crop) is not CenterCrop or resize.filter not in FILTERS:
         return False
     height, width = resize.height or resize.shorter or 0, resize.width or resize.shorter or 0
     return crop.height <= height and crop.width <= width

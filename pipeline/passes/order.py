@@ -2,12 +2,12 @@
 
 A swap of channels or a cast to float moves behind what makes a picture smaller, for it treats pixels alike. In the end
 it goes into DecodeImage, which gives either order of channels, or into Normalize, which reads every pixel anyway.
+A user's own op is never moved or passed, even one that is derived from these: nobody knows what it does.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from ops import Cast, CenterCrop, DecodeImage, Letterbox, Normalize, Pad, Resize, SwapChannels
@@ -22,6 +22,8 @@ from .rewrite import maker, only_reader, reading, rebuilt, remade
 MOVERS = (SwapChannels, Cast)
 AVERAGING = ("opencv_linear", "opencv_area")
 OTHER = {"RGB": "BGR", "BGR": "RGB"}
+ROUNDING = within(1e-6)  # of floats that are added in another order
+LOOSEST_FIRST = (ONE_STEP, ROUNDING, BITWISE)
 
 
 class Move(NamedTuple):
@@ -41,7 +43,7 @@ def order(graph: Graph, deployment: Deployment) -> tuple[Graph, tuple[Change, ..
     costs = Costs.of(deployment)
     changes: list[Change] = []
     for step in reversed(graph.steps):
-        if not isinstance(step.op, MOVERS):
+        if type(step.op) not in MOVERS:
             continue
         best = graph
         done: tuple[Move, ...] = ()
@@ -75,9 +77,9 @@ def _next(graph: Graph, name: str, exact: bool) -> Move | None:
 
 def _into_decoder(graph: Graph, step: Step) -> Move | None:
     source = maker(graph, step.inputs[0])
-    if source is None or only_reader(graph, step.inputs[0]) is not step or not isinstance(step.op, SwapChannels):
+    if source is None or only_reader(graph, step.inputs[0]) is not step or type(step.op) is not SwapChannels:
         return None
-    if not isinstance(source.op, DecodeImage) or source.op.color not in OTHER:
+    if type(source.op) is not DecodeImage or source.op.color not in OTHER:
         return None
     op = dataclasses.replace(source.op, color=OTHER[source.op.color])
     keys = {step.outputs[0][0]: source.outputs[0][0]}
@@ -88,10 +90,10 @@ def _into_decoder(graph: Graph, step: Step) -> Move | None:
 
 def _into_normalize(graph: Graph, step: Step) -> Move | None:
     reader = only_reader(graph, step.outputs[0][0])
-    if reader is None or not isinstance(reader.op, Normalize):
+    if reader is None or type(reader.op) is not Normalize:
         return None
     op, why = reader.op, "it casts every pixel anyway"
-    if isinstance(step.op, SwapChannels):
+    if type(step.op) is SwapChannels:
         op, why = dataclasses.replace(op, swap=not op.swap), "it takes the channels apart anyway"
     elif not _widens(graph, step):
         return None
@@ -103,34 +105,34 @@ def _into_normalize(graph: Graph, step: Step) -> Move | None:
 def _passes(graph: Graph, step: Step, reader: Step) -> tuple[str, str] | None:
     """How exact it is to let the reader go first, and why; None where it may not."""
     op = reader.op
-    if isinstance(step.op, SwapChannels):
-        if isinstance(op, (Resize, CenterCrop, Pad, Letterbox, Cast)):  # a border is equal in all channels
+    if type(step.op) is SwapChannels:
+        if type(op) in (Resize, CenterCrop, Pad, Letterbox, Cast):  # a border is equal in all channels
             return _as_alike(step, op), "it treats the channels alike"
         return None
     if not _widens(graph, step):
         return None
-    if isinstance(op, (CenterCrop, SwapChannels)) or (isinstance(op, Pad) and op.value in range(256)):
+    if type(op) in (CenterCrop, SwapChannels) or (type(op) is Pad and op.value in range(256)):
         return BITWISE, "it moves numbers and makes none"
     # A mean of bytes lies between them, and is rounded. Cubic overshoots, where bytes end at 0 and 255; and of nearest,
     # OpenCV does not promise the same pixels for every dtype.
-    if isinstance(op, Resize) and op.filter in AVERAGING:
+    if type(op) is Resize and op.filter in AVERAGING:
         return ONE_STEP, "means of bytes are rounded to bytes"
     return None
 
 
 def _as_alike(step: Step, op: object) -> str:
     """How alike it treats channels. OpenCV's floats are rounded by where they stand in a vector register."""
-    if not isinstance(op, Resize) or not op.filter.startswith("opencv"):
+    if type(op) is not Resize or not op.filter.startswith("opencv"):
         return BITWISE
     if step.outputs[0][2].dtype == "float32":
-        return within(1e-6)
+        return ROUNDING
     return ONE_STEP if op.filter == "opencv_cubic" else BITWISE
 
 
 def _widens(graph: Graph, step: Step) -> bool:
     """Whether it casts bytes to float32, which holds them all."""
     return (
-        isinstance(step.op, Cast)
+        type(step.op) is Cast
         and graph.specs[step.inputs[0]].dtype == "uint8"
         and step.outputs[0][2].dtype == "float32"
     )
@@ -162,11 +164,6 @@ def _touched(graph: Graph, name: str) -> int | None:
     return sum(known) if len(known) == len(sizes) else None
 
 
-def _loosest(found: Iterable[str]) -> str:
-    there = set(found)
-    return next(exactness for exactness in (ONE_STEP, within(1e-6), BITWISE) if exactness in there)
-
-
 def _change(step: Step, graph: Graph, moves: tuple[Move, ...]) -> Change:
     before, after = _touched(graph, step.name), _touched(moves[-1].graph, step.name)
     whys = dict.fromkeys(f"{move.place}: {move.why}" for move in moves)
@@ -177,6 +174,6 @@ def _change(step: Step, graph: Graph, moves: tuple[Move, ...]) -> Change:
         f"on {step.outputs[0][2]}",
         moves[-1].place,
         before - after if before is not None and after is not None else None,
-        _loosest(move.exactness for move in moves),
+        min((move.exactness for move in moves), key=LOOSEST_FIRST.index),
         "; ".join(whys),
     )

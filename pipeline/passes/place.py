@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Set
-
-import networkx
+from typing import Any
 
 from ge_engine.model import Model
+from ops import Op
 from ops.host_stage import Step
 from ops.op import Lowerable
 
 from ..costs import Costs, specs_of
 from ..deployment import Deployment
 from ..graph import Graph
-from ..stages import Kin, Placement, levels
+from ..stages import Kin, Placement, components, levels
 from .change import Change, within
 
 
@@ -36,6 +36,11 @@ def place(graph: Graph, deployment: Deployment) -> tuple[Graph, Placement, tuple
 
 def _moved(step: Step, placed: Placement) -> bool:
     return step.name in placed and not isinstance(step.op, Model)
+
+
+def _lowers_its_own_run(op: Op[Any]) -> bool:
+    """Whether `lower` belongs to this `run`: a user's op that overrides run alone has inherited that of another."""
+    return next("lower" in vars(cls) for cls in type(op).__mro__ if not vars(cls).keys().isdisjoint(("run", "lower")))
 
 
 def _without_bytes(step: Step) -> Step:
@@ -81,7 +86,7 @@ class _Search:
                 after = {kin.get(reader.name) for key in keys for reader in self.readers[key]}
                 if len(after) == 1 and None not in after and not self.shown.intersection(keys):
                     kin[step.name] = next(found for found in after if found is not None)
-        stage = self._stages(kin)
+        stage = {step.name: number for number, steps in enumerate(components(self.graph.steps, kin)) for step in steps}
         for step in self.graph.steps:
             if step.name in kin or step.name in held or not self._can_be_lowered(step):
                 continue
@@ -92,24 +97,15 @@ class _Search:
                 stage[step.name] = stage[source.name]
         return kin
 
-    def _stages(self, kin: Placement) -> dict[str, int]:
-        """A number for each set of device steps that touch."""
-        joined: networkx.Graph[str] = networkx.Graph()
-        joined.add_nodes_from(kin)
-        for step in self.graph.steps:
-            for key in step.inputs:
-                source = self.makers.get(key)
-                if source is not None and step.name in kin and kin.get(source.name) == kin[step.name]:
-                    joined.add_edge(source.name, step.name)
-        return {name: number for number, names in enumerate(networkx.connected_components(joined)) for name in names}
-
     def _stage_of(self, key: str, stage: dict[str, int]) -> int | None:
         maker = self.makers.get(key)
         return None if maker is None else stage.get(maker.name)
 
     def _can_be_lowered(self, step: Step) -> bool:
         """With exact, to the same bytes; and no more is made of it than a graph can hold."""
-        if not isinstance(step.op, Lowerable) or (self.deployment.exact and step.op.lowered_within != 0):
+        if not isinstance(step.op, Lowerable) or not _lowers_its_own_run(step.op):
+            return False
+        if self.deployment.exact and step.op.lowered_within != 0:
             return False
         used = [spec for key, _, spec in step.outputs if key in self.shown or self.readers[key]]
         return all(spec.is_fixed for spec in (*(self.specs[key] for key in step.inputs), *used))
@@ -137,16 +133,9 @@ class _Search:
 
     def changes(self, placed: Placement, held: frozenset[str]) -> Iterator[Change]:
         """For ops in a row that are in one graph together: what it would be without them."""
-        joined: networkx.Graph[str] = networkx.Graph()
-        joined.add_nodes_from(step.name for step in self.graph.steps if _moved(step, placed))
-        joined.add_edges_from(
-            (self.makers[key].name, step.name)
-            for step in self.graph.steps
-            for key in step.inputs
-            if step.name in joined and key in self.makers and self.makers[key].name in joined
-        )
-        for names in networkx.connected_components(joined):
-            yield self._change([step for step in self.graph.steps if step.name in names], placed, held)
+        moved = {step.name: placed[step.name] for step in self.graph.steps if _moved(step, placed)}
+        for steps in components(self.graph.steps, moved):
+            yield self._change(steps, placed, held)
 
     def _change(self, steps: list[Step], placed: Placement, held: frozenset[str]) -> Change:
         without = self.placement(held | {step.name for step in steps})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ge_engine.model import Model
+from ops.op import by_output
 
 from ..graph import Graph
 
@@ -25,8 +26,7 @@ def assert_kept(before: Graph, after: Graph) -> None:
     for step in after.steps:
         given = [specs[key] for key in step.inputs]  # a KeyError is a step before its time
         if not isinstance(step.op, Model):
-            made = step.op.infer(*given)
-            made = dict(zip(step.op.output_names, made if isinstance(made, tuple) else (made,)))
+            made = by_output(step.op, step.op.infer(*given))
             assert all(made[name] == spec for _, name, spec in step.outputs), step.place
         specs.update((key, spec) for key, _, spec in step.outputs)
     assert all(specs[output.key] == output.spec for output in after.outputs)

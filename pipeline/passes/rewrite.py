@@ -8,6 +8,7 @@ from typing import Any
 
 from ops import Op, TensorSpec
 from ops.host_stage import Step
+from ops.op import by_output
 
 from ..graph import Graph
 
@@ -26,9 +27,8 @@ def only_reader(graph: Graph, key: str) -> Step | None:
 
 def remade(step: Step, op: Op[Any], inputs: Sequence[str], specs: Mapping[str, TensorSpec]) -> Step:
     """The step with another op or other inputs; what it makes is inferred again."""
-    made = op.infer(*(specs[key] for key in inputs))
-    made = made if isinstance(made, tuple) else (made,)
-    outputs = tuple((key, name, spec) for (key, name, _), spec in zip(step.outputs, made))
+    made = by_output(op, op.infer(*(specs[key] for key in inputs)))
+    outputs = tuple((key, name, made[name]) for key, name, _ in step.outputs)
     return dataclasses.replace(step, op=op, inputs=tuple(inputs), outputs=outputs)
 
 

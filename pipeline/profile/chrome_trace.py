@@ -15,6 +15,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from ge_engine.whole_file import write_whole
 from ops import WrongUse
 
 MAX_EVENTS = 200_000  # about 70 MB of memory; the oldest go first
@@ -76,13 +77,9 @@ class ChromeTrace:
 
         Errors: WrongUse for a file that cannot be written.
         """
-        half = self.file.with_name(f".{self.file.name}.{os.getpid()}.tmp")
+        text = json.dumps(self._document(), default=str)
         try:
-            try:
-                half.write_text(json.dumps(self._document(), default=str), encoding="utf-8")
-                half.replace(self.file)
-            finally:
-                half.unlink(missing_ok=True)
+            write_whole(self.file, text)
         except OSError as error:
             raise WrongUse(f"{self.file} cannot be written: {error.strerror}", fix="name another file") from error
 

@@ -7,7 +7,7 @@ from .parts import Part
 from .recorder import Recorder
 from .series import Sums
 
-_VERSION = 1  # of an export, in the names of its composing models
+VERSION = "1"  # of an export: in the names of its composing models, and as the version of each
 
 
 def counters(recorder: Recorder) -> Counts:
@@ -23,7 +23,7 @@ def counters(recorder: Recorder) -> Counts:
         mine = [one for one in sums if one[0].stage == stage.name]
         failed = recorder.failed(stage.level // 2)
         count = _device(mine, plan.deployment.streams) if stage.on_device else _host(mine, failed)
-        stages[f"{name}_{_VERSION}_{stage.name}"] = count
+        stages[f"{name}_{VERSION}_{stage.name}"] = count
     return {name: _pipeline(sums), **stages}
 
 

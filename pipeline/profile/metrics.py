@@ -10,14 +10,12 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from ops import GepipeError
 
-from .counters import counters
+from .counters import VERSION, counters
 from .recorder import Recorder
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
     from prometheus_client.metrics_core import Metric
-
-_VERSION = "1"  # Triton labels an ensemble so, and each composing model of an export
 
 # Triton's name: what it counts, and the counter that it is. Times are microseconds, added up over requests.
 _COUNTERS = {
@@ -82,14 +80,14 @@ class Collector:
             metric = Metric(_Name(name), what, "counter")
             for model, total in totals.items():
                 value = total // 1000 if field.endswith("_ns") else total
-                metric.add_sample(name, {"model": model, "version": _VERSION}, value)
+                metric.add_sample(name, {"model": model, "version": VERSION}, value)
             yield metric
         gauge = GaugeMetricFamily(_PENDING, "Samples that wait to be put into a batch", labels=("model", "version"))
         pending: Counter[str] = Counter()
         for recorder, count in zip(recorders, counts):
             pending[next(iter(count))] += recorder.pending()
         for model, waiting in pending.items():
-            gauge.add_metric((model, _VERSION), waiting)
+            gauge.add_metric((model, VERSION), waiting)
         yield gauge
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from ..stages import paired
+
 if TYPE_CHECKING:
     from ..plan import Plan
-
 
 Kind = Literal["step", "run", "copy", "check", "wait", "request"]
 
@@ -48,9 +49,8 @@ class Level(NamedTuple):
 
 def levels(plan: Plan) -> Iterator[Level]:
     """In the order in which they run: a host stage, which may be absent, and the device stages that follow it."""
-    for number in range(0, max((stage.level for stage in plan.stages), default=0) + 1, 2):
-        host = next((stage for stage in plan.stages if stage.level == number), None)
-        device = [stage.name for stage in plan.stages if stage.level == number + 1]
+    for host, following in paired(plan.stages):
+        device = [stage.name for stage in following]
         steps = host.steps if host else ()
         name = host.name if host else ""
         parts = [Part("step", name, step.name, type(step.op).__name__, step.where) for step in steps]

@@ -13,7 +13,7 @@ from rich.text import Text
 from ops import WrongUse
 from ops.near import near
 
-from ..cli import (
+from ..command import (
     FAILED,
     AsJson,
     Debug,
@@ -21,20 +21,20 @@ from ..cli import (
     GearsText,
     Streams,
     Target,
-    _compile,
-    _errors,
-    _print_json,
-    _settings,
     app,
-    err,
+    errors,
+    make_plan,
+    note,
     out,
+    print_json,
+    settings_of,
 )
 from ..load import load
 from ..parse import sample_from
 from ..trouble import print_findings
 from .folder import is_model
 from .ports import USUAL, usual_ports
-from .schema import DEFAULT_TARGET, TARGETS
+from .releases import DEFAULT_TARGET, TARGETS
 
 Repository = Annotated[Path, typer.Argument(metavar="DIR", help="A model repository.")]
 TargetRelease = Annotated[str, typer.Option("--target", help=f"The release of Triton: {', '.join(TARGETS)}.")]
@@ -62,7 +62,7 @@ def serve(
     debug: Debug = False,
 ) -> None:  # fmt: skip
     """Serve a model repository with tritonserver. It runs the repository's code: serve what you trust."""
-    with _errors(debug):
+    with errors(debug):
         _check(repository, target)
         if print_for is not None and print_for not in PRINTS:
             raise WrongUse(f"there is no command to print for {print_for}", fix=near(print_for, PRINTS))
@@ -82,7 +82,7 @@ def serve(
         from .server import Server
         from .serving import serve_until_stopped
 
-        _say("serve runs the code that is in the repository, with your rights")
+        note("serve runs the code that is in the repository, with your rights")
         server = Server(
             repository,
             target=target,
@@ -91,9 +91,9 @@ def serve(
             ports=usual_ports(wanted, address),
             backend_config=backend_config or (),
             environment=environment,
-            say=_say,
+            say=note,
         )
-        serve_until_stopped(server, _say, lambda text: out.print(Text(text), soft_wrap=True))
+        serve_until_stopped(server, note, lambda text: out.print(Text(text), soft_wrap=True))
 
 
 @app.command()
@@ -129,8 +129,8 @@ def export(
     from . import repository
     from .model_configs import other_gears
 
-    with _errors(debug):
-        settings = _settings(deployment, gears, streams)
+    with errors(debug):
+        settings = settings_of(deployment, gears, streams)
         graph = load(target).validate(settings)
         if activate is not None:
             name = settings.name_prefix + graph.name
@@ -138,7 +138,7 @@ def export(
             out.print(Text(f"{directory / name} is version {activate}"), soft_wrap=True)
             return
         samples = [sample_from(inputs, graph.inputs)] if inputs else None
-        compiled = _compile(graph, settings)
+        compiled = make_plan(graph, settings)
         names = repository.export(
             compiled, directory, version=version, activate=point, allow_breaking=allow_breaking,
             environment=environment, bundle=bundle, samples=samples,
@@ -163,11 +163,11 @@ def verify(
     """Lint a repository, serve it, and hold its answers against its golden requests. It runs the repository's code."""
     from . import verify as verifying
 
-    with _errors(debug):
+    with errors(debug):
         _check(repository, target)
         if url is None:
-            _say("verify runs the code that is in the repository, with your rights")
-            verdict = verifying.verify(repository, target, _say)
+            note("verify runs the code that is in the repository, with your rights")
+            verdict = verifying.verify(repository, target, note)
         else:
             verdict = verifying.verify_url(repository, url)
         if verdict.findings:
@@ -181,7 +181,7 @@ def verify(
         count = sum(len(rows) for rows in verdict.rows.values())
         out.print(Text(f"{'verified' if verdict.ok else 'NOT verified'}: {right} of {count} answers right"))
         if not verdict.ok:
-            raise typer.Exit(1)
+            raise typer.Exit(FAILED)
 
 
 @app.command()
@@ -195,13 +195,13 @@ def lint(
     """Find what a server would refuse, or fail on, in any Triton model repository. It runs nothing of it."""
     from . import lint as linting
 
-    with _errors(debug):
+    with errors(debug):
         _check(repository, target)
         if not any(entry.is_dir() for entry in repository.iterdir()):
             raise WrongUse(f"{repository} holds no model", fix="name a folder that holds a folder for each model")
         findings = linting.lint(repository, target, environment=os.environ)
         if as_json:
-            _print_json({"findings": [finding.as_dict() for finding in findings]})
+            print_json({"findings": [finding.as_dict() for finding in findings]})
         else:
             print_findings(findings, str(repository), out)
         if any(strict or finding.severity != "advice" for finding in findings):
@@ -216,7 +216,3 @@ def _check(repository: Path, target: str) -> None:
         raise WrongUse(f"{repository} is the folder of one model", fix=f"give the repository that it is in: {parent}")
     if target not in TARGETS:
         raise WrongUse(f"there is no target {target}", fix=near(target, TARGETS))
-
-
-def _say(text: str) -> None:
-    err.print(Text(text), soft_wrap=True)

@@ -11,7 +11,8 @@ from google.protobuf import text_format
 from ops import GepipeError
 
 from .outline import Entry, outline
-from .schema import DEFAULT_TARGET, model_config
+from .releases import DEFAULT_TARGET
+from .schema import model_config
 
 CONFIG = "config.pbtxt"
 _PLACE = re.compile(r"^(\d+):(\d+) : (.*)$", re.DOTALL)

@@ -27,7 +27,8 @@ from .config import CONFIG
 from .folder import Folder, leads_out, link_out
 from .model import Model
 from .problem import Problem
-from .schema import DEFAULT_TARGET, model_config
+from .releases import DEFAULT_TARGET
+from .schema import model_config
 
 _CHECKS: tuple[Callable[[Model], Iterator[Problem]], ...] = (
     check_backend,

@@ -15,8 +15,8 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from ops import SpecError
 from ops.near import near
 
-DEFAULT_TARGET = "24.02"  # the release of the Ascend image
-TARGETS = {"24.02": "2.43.0", "24.10": "2.51.0"}
+from .releases import DEFAULT_TARGET, TARGETS
+
 _FOLDER = Path(__file__).parent / "schemas"
 _PACKAGE = "inference"  # as the server's own messages say it
 

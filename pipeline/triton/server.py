@@ -19,9 +19,9 @@ from .find_server import Installation, find_server
 from .lock import loading
 from .ports import Ports, free_ports
 from .processes import Stub
+from .releases import DEFAULT_TARGET, TARGETS
 from .rest import Rest
 from .running import Running
-from .schema import DEFAULT_TARGET, TARGETS
 from .server_log import reasons
 from .stub_environment import stub_environment
 from .watch import Watch

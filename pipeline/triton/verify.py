@@ -11,8 +11,8 @@ from ops import Finding, ServerError
 
 from .golden import golden_files, machine, read_golden
 from .lint import lint
+from .releases import DEFAULT_TARGET
 from .rest import Rest
-from .schema import DEFAULT_TARGET
 from .verify_client import INSTALL, Row, check
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+from ge_engine.lock import locked
 
 
 @contextmanager
@@ -19,7 +20,7 @@ def workshop(root: Path) -> Iterator[Path]:
     It is beside the repository, where a polling server does not look, or in it where only it can be written, or where
     it is a disk of its own: a folder cannot be renamed onto another disk.
     """
-    with _alone(root) as alone:
+    with locked(root) as alone:
         if alone:
             _remove_left(root)
         folder = _beside(root) or Path(tempfile.mkdtemp(prefix=_prefix(root), dir=root))
@@ -40,26 +41,6 @@ def move_in(folder: Path, root: Path, names: Sequence[str]) -> None:
         for name in reversed(moved):
             os.rename(root / name, folder / name)
         raise
-
-
-@contextmanager
-def _alone(root: Path) -> Iterator[bool]:
-    """Hold the repository for oneself; False where the system or the disk has no locks. Its process ends a lock."""
-    if sys.platform == "win32":
-        yield False
-        return
-    import fcntl
-
-    handle = os.open(root, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            held = True
-        except OSError:
-            held = False
-        yield held
-    finally:
-        os.close(handle)
 
 
 def _prefix(root: Path) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ge_engine import lock
 from ge_engine.lock import locked
 
 HOLD = "import sys; from pathlib import Path; from ge_engine.lock import locked\n"
@@ -33,12 +34,25 @@ def test_a_second_process_waits_until_the_first_lets_go(name: str, tmp_path: Pat
 
 def test_a_lock_ends_with_its_block(tmp_path: Path) -> None:
     for _ in range(2):
-        with locked(tmp_path / "a", lambda: pytest.fail("nobody else has it")):
-            pass
+        with locked(tmp_path / "a", lambda: pytest.fail("nobody else has it")) as held:
+            assert held
 
 
 def test_who_waits_too_long_goes_on_without(tmp_path: Path) -> None:
     said = []
-    with locked(tmp_path), locked(tmp_path, lambda: said.append("waiting"), at_most_s=0):
+    with locked(tmp_path), locked(tmp_path, lambda: said.append("waiting"), at_most_s=0) as held:
+        assert not held
         said.append("on")
     assert said == ["waiting", "on"]
+
+
+def test_where_there_are_no_locks_it_goes_on_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(handle: int, **how: bool) -> bool:
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(lock, "try_lock", no_locks)
+    with locked(tmp_path) as held:
+        assert not held
+    monkeypatch.setattr(lock, "HAS_LOCKS", False)
+    with locked(tmp_path) as held:
+        assert not held

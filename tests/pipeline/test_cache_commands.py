@@ -4,21 +4,17 @@ import json
 import os
 from pathlib import Path
 
+import command_line
 import pytest
 import tiny
-import typer.testing
 from click.testing import Result
 
 from ge_engine.cache import Cache
 from ge_engine.cache.folders import IN_USE
-from pipeline import cache_commands
-from pipeline.cli import app
-
-assert cache_commands  # it registers its commands
 
 
 def gepipe(*words: str) -> Result:
-    return typer.testing.CliRunner().invoke(app, ["cache", *words])
+    return command_line.gepipe("cache", *words)
 
 
 @pytest.fixture

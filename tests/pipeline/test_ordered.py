@@ -2,11 +2,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import tiny
+from gates import LIMIT
 
-from ops import OpError
+from ops import Array, OpError, SampleError
+from pipeline import Batching, Plan
 from pipeline.ordered import ordered, with_progress
+
+pytestmark = pytest.mark.usefixtures("no_thread_is_left")
 
 
 class Queue:
@@ -98,3 +106,38 @@ def test_progress_is_shown_on_the_error_output(samples: object, capsys: pytest.C
     output = capsys.readouterr()
     assert output.out == ""
     assert ("3/3" if isinstance(samples, list) else "3/?") in output.err
+
+
+def test_map_is_closed_early_and_the_session_goes_on(plan: Plan) -> None:
+    samples = tiny.vectors(5)
+    with plan.session() as session:
+        taken = 0
+
+        def endless() -> Iterator[dict[str, Array]]:
+            nonlocal taken
+            while True:
+                taken += 1
+                yield samples[taken % 5]
+
+        answers = session.map(endless())
+        for _ in range(30):
+            next(answers)
+        answers.close()  # type: ignore[attr-defined]
+        assert session._scheduler is not None
+        assert taken <= 30 + session._scheduler.window
+        assert tiny.same(session.submit(**samples[0]).result(LIMIT), session.run(**samples[0]))
+
+
+def test_map_is_not_subject_to_max_pending_and_shows_progress(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tiny.vector_pipeline(tmp_path).compile(gears=tiny.GEARS, batching=Batching(max_pending=1))
+    with plan.session() as session:
+        assert len(list(session.map(tiny.vectors(100), progress=True))) == 100
+    assert "100/100" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("samples", [{"x": np.zeros(8, np.float32)}, b"bytes", "text"])
+def test_one_sample_given_to_map_is_refused(plan: Plan, samples: Any) -> None:
+    with plan.session() as session, pytest.raises(SampleError, match="map was given one"):
+        session.map(samples)

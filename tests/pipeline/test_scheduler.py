@@ -1,13 +1,8 @@
 from __future__ import annotations
 
-import gc
-import os
-import subprocess
-import sys
 import threading
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,106 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny
+from gates import LIMIT, Gate, Wait, number, occupy
 
 import ops
 from ge_engine import Model
 from ge_engine.devices import NullDevice
 from ops import Array, DeviceError, Edge, GepipeError, Op, OpError, QueueError, SampleError, TensorSpec
-from pipeline import Batching, Pipeline, Plan, Session
+from pipeline import Batching, Pipeline, Plan
 from pipeline.forming import Forming
 
-GEARS = (1, 2, 4, 8)
-LIMIT = 30  # seconds, for what comes at once
-
-
-def same(a: Any, b: Any) -> bool:
-    assert isinstance(a, dict), a
-    assert isinstance(b, dict), b
-    return a.keys() == b.keys() and all(a[key].tobytes() == b[key].tobytes() for key in a)
-
-
-def threads() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name.startswith("gepipe-")]
-
-
-@pytest.fixture(autouse=True)
-def no_thread_is_left() -> Iterator[None]:
-    yield
-    assert not threads()
-
-
-@pytest.fixture(scope="module")
-def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
-    return tiny.vector_pipeline(tmp_path_factory.mktemp("models")).compile(gears=GEARS, streams=2)
-
-
-class Gate:
-    """A door in a pipeline: samples that arrive are counted, and wait until it is open."""
-
-    def __init__(self) -> None:
-        self.arrived = threading.Semaphore(0)
-        self.opened = threading.Event()
-        self.values: list[float] = []
-
-    def pass_(self, value: float) -> None:
-        self.values.append(value)
-        self.arrived.release()
-        assert self.opened.wait(LIMIT)
-
-    def await_one(self) -> None:
-        assert self.arrived.acquire(timeout=LIMIT)
-
-
-GATES: dict[str, Gate] = {}
-
-
-@dataclass(frozen=True)
-class Wait(Op[Edge]):
-    """A host op that waits at a gate."""
-
-    gate: str
-
-    def infer(self, x: TensorSpec) -> TensorSpec:
-        return x
-
-    def run(self, x: Array) -> Array:
-        GATES[self.gate].pass_(float(x[0]))
-        return x + 0
-
-
-@pytest.fixture
-def gate(request: pytest.FixtureRequest) -> Iterator[Gate]:
-    GATES[request.node.name] = Gate()
-    yield GATES[request.node.name]
-    GATES.pop(request.node.name).opened.set()
-
-
-@pytest.fixture
-def gated(gate: Gate, request: pytest.FixtureRequest) -> Callable[..., Plan]:
-    """A host pipeline of one op, which waits at the gate."""
-
-    def compile_(**batching: Any) -> Plan:
-        pipeline = Pipeline("gated")
-        pipeline.output(y=Wait(request.node.name)(pipeline.input("x", tiny.VECTOR)))
-        return pipeline.compile(batching=Batching(**batching))
-
-    return compile_
-
-
-def number(value: float) -> dict[str, Array]:
-    return {"x": np.full(8, value, np.float32)}
-
-
-def occupy(session: Session, gate: Gate) -> list[Future[Any]]:
-    """Keep every worker busy at the gate."""
-    busy: list[Future[Any]] = []
-    while len(busy) < max(1, len(threads())):
-        busy.append(session.submit(**number(-1)))
-        gate.await_one()
-    return busy
-
-
-# ---- answers
+pytestmark = pytest.mark.usefixtures("no_thread_is_left")
 
 
 def vectors(plan: Plan, folder: Path) -> tuple[Plan, list[dict[str, Any]]]:
@@ -125,7 +30,7 @@ def direct(plan: Plan, folder: Path) -> tuple[Plan, list[dict[str, Any]]]:
     """No host stage before the model."""
     pipeline = Pipeline("direct")
     pipeline.output(y=Model(tiny.vector_model(folder))(pipeline.input("x", tiny.VECTOR)))
-    return pipeline.compile(gears=GEARS), tiny.vectors(20)
+    return pipeline.compile(gears=tiny.GEARS), tiny.vectors(20)
 
 
 def host_only(plan: Plan, folder: Path) -> tuple[Plan, list[dict[str, Any]]]:
@@ -137,7 +42,7 @@ def host_only(plan: Plan, folder: Path) -> tuple[Plan, list[dict[str, Any]]]:
 def mixing(plan: Plan, folder: Path) -> tuple[Plan, list[dict[str, Any]]]:
     pipeline = Pipeline("mixing")
     pipeline.output(y=Model(tiny.mixing_model(folder))(pipeline.input("x", tiny.VECTOR)))
-    return pipeline.compile(gears=GEARS), tiny.vectors(20)
+    return pipeline.compile(gears=tiny.GEARS), tiny.vectors(20)
 
 
 def levels(plan: Plan, folder: Path) -> tuple[Plan, list[dict[str, Any]]]:
@@ -153,16 +58,7 @@ def levels(plan: Plan, folder: Path) -> tuple[Plan, list[dict[str, Any]]]:
 
 
 def sizes(plan: Plan, folder: Path) -> tuple[Plan, list[dict[str, Any]]]:
-    pipeline = Pipeline("sized")
-    pixels = pipeline.input("image", TensorSpec("uint8", ("H", "W", 3)))
-    image, transform = ops.Letterbox(sizes=((32, 32), (32, 16), (16, 48)))(pixels)
-    x = ops.Normalize(mean=(0, 0, 0), std=(1, 1, 1))(image)
-    pipeline.output(y=Model(tiny.picture_model(folder))(x), transform=transform, framed=image)
-    rng = np.random.default_rng(3)
-    shapes = [(40, 40, 3), (64, 30, 3), (20, 64, 3), (7, 7, 3)]
-    return pipeline.compile(gears=(1, 2, 4)), [
-        {"image": rng.integers(0, 256, shapes[i % 4], dtype=np.uint8)} for i in range(20)
-    ]
+    return tiny.sized_pipeline(folder).compile(gears=(1, 2, 4)), tiny.pictures(20)
 
 
 @pytest.mark.parametrize("device", ["cpu", "pads", "asynchronous"])
@@ -175,12 +71,12 @@ def test_answers_are_those_of_run_byte_for_byte(make: Any, device: str, plan: Pl
         def work(seed: int) -> bool:
             picked = np.random.default_rng(seed).integers(0, len(samples), 60).tolist()
             futures = [session.submit(**samples[i]) for i in picked]
-            return all(same(future.result(LIMIT), solo[i]) for future, i in zip(futures, picked))
+            return all(tiny.same(future.result(LIMIT), solo[i]) for future, i in zip(futures, picked))
 
         with ThreadPoolExecutor(4) as callers:
             assert all(callers.map(work, range(4)))
         mapped = list(session.map(samples[i % len(samples)] for i in range(100)))
-        assert all(same(answer, solo[i % len(samples)]) for i, answer in enumerate(mapped))
+        assert all(tiny.same(answer, solo[i % len(samples)]) for i, answer in enumerate(mapped))
 
 
 def test_what_fails_on_the_host_or_the_device_or_is_no_sample_fails_alone(tmp_path: Path) -> None:
@@ -198,7 +94,7 @@ def test_what_fails_on_the_host_or_the_device_or_is_no_sample_fails_alone(tmp_pa
         answers = list(session.map(samples))
         for sample, answer in zip(samples, answers):
             if sample is kinds[0]:
-                assert same(answer, solo)
+                assert tiny.same(answer, solo)
             else:
                 expected = {1: DeviceError, 2: OpError, 3: SampleError}[[sample is kind for kind in kinds].index(True)]
                 assert type(answer) is expected
@@ -261,9 +157,6 @@ def test_the_row_of_a_sample_that_failed_is_filled_by_another_and_the_copy_is_co
         good.result(LIMIT)
         assert session.copies.nbytes_in == 8 * 4
     assert seen[-1].tolist() == [[2.0] * 8, [2.0] * 8]  # the padding is the valid row that moved
-
-
-# ---- merging
 
 
 def test_what_comes_while_the_device_is_busy_is_merged(gate: Gate, tmp_path: Path, request: Any) -> None:
@@ -338,16 +231,13 @@ def test_a_partial_batch_runs_when_its_delay_is_over(tmp_path: Path) -> None:
     (sample,) = tiny.vectors(1)
     for device in ("cpu", "null"):
         with plan.session(device) as session:
-            assert same(session.submit(**sample).result(LIMIT), session.run(**sample))
+            assert tiny.same(session.submit(**sample).result(LIMIT), session.run(**sample))
 
 
 def test_run_and_submit_do_not_wait_for_each_others_buffers(plan: Plan) -> None:
     (sample,) = tiny.vectors(1)
     with plan.session() as session, session.lease(), session.lease(), session.lease():
         session.submit(**sample).result(LIMIT)
-
-
-# ---- giving up
 
 
 def test_a_cancelled_sample_never_runs(gated: Callable[..., Plan], gate: Gate) -> None:
@@ -376,140 +266,6 @@ def test_a_sample_whose_time_is_over_fails_before_any_work(gated: Callable[..., 
     assert 7 not in gate.values
 
 
-def test_a_full_queue_says_how_full_and_what_to_do(gated: Callable[..., Plan], gate: Gate) -> None:
-    with gated(max_pending=2).session() as session:
-        occupy(session, gate)
-        waiting = [session.submit(**number(value)) for value in (1, 2)]
-        with pytest.raises(
-            QueueError, match=r"2 samples wait already, and max_pending is 2\nfix: .*use map, which waits"
-        ):
-            session.submit(**number(3))
-        waiting[0].cancel()
-        session.submit(**number(5))  # its place is free again
-        with pytest.raises(QueueError, match="max_pending is 2"):
-            session.submit(**number(6))
-        gate.opened.set()
-    assert sorted(value for value in gate.values if value > 0) == [2, 5]
-
-
-# ---- the end
-
-
-def test_close_finishes_what_was_accepted(gated: Callable[..., Plan], gate: Gate) -> None:
-    session = gated().session()
-    busy = occupy(session, gate)
-    futures = [session.submit(**number(value)) for value in range(5)]
-    closer = threading.Thread(target=session.close)
-    closer.start()
-    with pytest.raises(DeviceError, match="the session is closed"):  # noqa: PT012  # until close has begun
-        while True:
-            futures.append(session.submit(**number(9)))
-    assert closer.is_alive()
-    gate.opened.set()
-    closer.join(LIMIT)
-    assert not closer.is_alive()
-    assert all(future.done() and future.exception() is None for future in (*busy, *futures))
-    with pytest.raises(DeviceError, match="the session is closed"):
-        session.map([])
-
-
-def test_left_by_an_exception_a_session_cancels_what_has_not_been_started(
-    gated: Callable[..., Plan], gate: Gate
-) -> None:
-    with pytest.raises(KeyboardInterrupt), gated().session() as session:  # noqa: PT012  # what the block leaves behind
-        busy = occupy(session, gate)
-        futures = [session.submit(**number(value)) for value in range(5)]
-        futures[0].add_done_callback(lambda _: gate.opened.set())
-        raise KeyboardInterrupt
-    assert all(future.result(LIMIT) for future in busy)
-    assert all(future.cancelled() for future in futures)
-
-
-def test_map_is_closed_early_and_the_session_goes_on(plan: Plan) -> None:
-    samples = tiny.vectors(5)
-    with plan.session() as session:
-        taken = 0
-
-        def endless() -> Iterator[dict[str, Array]]:
-            nonlocal taken
-            while True:
-                taken += 1
-                yield samples[taken % 5]
-
-        answers = session.map(endless())
-        for _ in range(30):
-            next(answers)
-        answers.close()  # type: ignore[attr-defined]
-        assert session._scheduler is not None
-        assert taken <= 30 + session._scheduler.window
-        assert same(session.submit(**samples[0]).result(LIMIT), session.run(**samples[0]))
-
-
-def test_map_is_not_subject_to_max_pending_and_shows_progress(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    plan = tiny.vector_pipeline(tmp_path).compile(gears=GEARS, batching=Batching(max_pending=1))
-    with plan.session() as session:
-        assert len(list(session.map(tiny.vectors(100), progress=True))) == 100
-    assert "100/100" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("samples", [{"x": np.zeros(8, np.float32)}, b"bytes", "text"])
-def test_one_sample_given_to_map_is_refused(plan: Plan, samples: Any) -> None:
-    with plan.session() as session, pytest.raises(SampleError, match="map was given one"):
-        session.map(samples)
-
-
-def test_closing_in_a_callback_is_refused(plan: Plan) -> None:
-    (sample,) = tiny.vectors(1)
-    errors: list[BaseException] = []
-    done = threading.Event()
-
-    def close(_: object) -> None:
-        try:
-            session.close()
-        except GepipeError as error:
-            errors.append(error)
-        done.set()
-
-    release = threading.Event()
-    with plan.session() as session:
-        session.submit(**sample).add_done_callback(lambda _: release.wait(LIMIT))
-        second = session.submit(**sample)
-        second.add_done_callback(close)
-        release.set()
-        second.result(LIMIT)
-        assert done.wait(LIMIT)
-        if errors:  # the callback ran on a worker, not here
-            assert "closed inside a Future's callback" in str(errors[0])
-
-
-def test_a_session_that_nobody_closed_finishes_and_ends_its_threads(plan: Plan) -> None:
-    session = plan.session()
-    (sample,) = tiny.vectors(1)
-    future = session.submit(**sample)
-    workers = threads()
-    del session
-    gc.collect()
-    future.result(LIMIT)
-    for worker in workers:
-        worker.join(LIMIT)
-    assert not any(worker.is_alive() for worker in workers)
-
-
-def test_a_program_that_forgets_to_close_ends_all_the_same() -> None:
-    program = (
-        "import numpy, ops, pipeline\n"
-        "p = pipeline.Pipeline('p')\n"
-        "p.output(y=ops.Softmax()(p.input('x', ops.TensorSpec('float32', (8,)))))\n"
-        "session = p.compile().session()\n"
-        "futures = [session.submit(x=numpy.zeros(8, 'float32')) for _ in range(500)]\n"
-        "print(futures[0].result()['y'].sum())\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "1.0", "")
-
-
 def test_a_fault_of_the_scheduler_reaches_whoever_waits(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     samples = tiny.vectors(3)
     with plan.session() as session:
@@ -535,30 +291,3 @@ def test_a_fault_of_a_device_reaches_the_samples_of_its_batch_alone(tmp_path: Pa
             session.submit(**number(7)).result(LIMIT)
         for value in (1, 2, 3, 4, 5):
             session.submit(**number(value)).result(LIMIT)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="could not import 'onnx: no fork here")
-def test_a_forked_process_is_told_instead_of_waiting(plan: Plan) -> None:
-    (sample,) = tiny.vectors(1)
-    with plan.session() as session:
-        session.submit(**sample).result(LIMIT)
-        read, write = os.pipe()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of just this
-            child = os.fork()
-        if child == 0:
-            told = []
-            for call in (session.run, session.submit, lambda **sample: session.map([sample])):
-                try:
-                    call(**sample)
-                except DeviceError as error:
-                    told.append(str(error))
-            session.close()
-            os.write(write, "\n".join(told).encode())
-            os._exit(0)
-        os.close(write)
-        with os.fdopen(read) as pipe:
-            text = pipe.read()
-        os.waitpid(child, 0)
-    assert text.count(f"the session belongs to process {os.getpid()}, and this is {child}, a fork of it") == 3
-    assert text.count("fix: open a session in each process") == 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ops.op import by_output
 from pipeline.graph import Graph
 
 
@@ -12,7 +13,6 @@ def run_by_hand(graph: Graph, sample: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to one sample."""
     values = {**graph.constants, **sample}
     for step in graph.steps:
-        made = step.op.run(*(values[key] for key in step.inputs))
-        named = dict(zip(step.op.output_names, made if isinstance(made, tuple) else (made,)))
+        named = by_output(step.op, step.op.run(*(values[key] for key in step.inputs)))
         values.update((key, named[name]) for key, name, _ in step.outputs)
     return {output.name: values[output.key] for output in graph.outputs}

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from onnx_files import Dims, node, save, tensor
 
+from ge_engine import runtime
 from ge_engine.npu_ge.options import Options
 from ge_engine.npu_ge.ports import TRITON, Port, Ports
-from ge_engine.npu_ge.program import Program, open_model
+from ge_engine.npu_ge.program import Program
 from ge_engine.npu_ge.setup import Setup
 
 
@@ -76,7 +77,7 @@ def gears(shape: str, dims: str) -> dict[str, str]:
 
 def program(path: Path, *, max_batch_size: int = 0, preferred: bool = False, **parameters: str) -> Program:
     """A model loaded without a server, configured with its own ports."""
-    session = open_model(path, threads=1)
+    session = runtime.loaded(path, threads=1)
     own = Ports.of_session(session)
     cut = 1 if max_batch_size else 0
     config: dict[str, Any] = {

@@ -10,6 +10,7 @@ import onnxruntime
 
 from ops import Array
 from ops.host_model import HostModel
+from pipeline import Plan
 from pipeline.triton.config import parse
 
 
@@ -45,3 +46,20 @@ def batch_of(samples: list[dict[str, Any]], batched: bool) -> dict[str, Array]:
         else:
             tensors[name] = np.stack(rows)
     return tensors
+
+
+def agree(plan: Plan, root: Path, samples: list[dict[str, Any]]) -> None:
+    """The exported ensemble gives the session's bytes."""
+    name = plan.graph.name
+    batched = read_config(root, name).max_batch_size > 0
+    got = run_ensemble(root, name, batch_of(samples, batched))
+    with plan.session() as session:
+        for row, answer in enumerate(session.run_batch(samples)):
+            assert isinstance(answer, dict), answer
+            for key, value in answer.items():
+                wire = got[key][row]
+                if value.shape != wire.shape:
+                    (count,) = {int(got[k][row][0]) for k in got if k.startswith("num_")}
+                    assert not wire[count:].any()
+                    wire = wire[:count]
+                assert wire.tobytes() == value.tobytes()

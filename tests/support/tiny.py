@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tiny_ops import Above, Halfway, Length, Picky, Resized, Same, Scale
 
 from ge_engine import Model
 from ge_engine.builder import GraphBuilder
-from ops import Array, TensorSpec
+from ops import Array, Letterbox, Normalize, TensorSpec
 from pipeline import Pipeline
 
 __all__ = ["Above", "Halfway", "Length", "Picky", "Resized", "Same", "Scale"]
 
 VECTOR = TensorSpec("float32", (8,))
+GEARS = (1, 2, 4, 8)
 
 
 def vector_model(folder: Path, name: str = "dense", size: int = 8, seed: int = 0) -> Path:
@@ -70,6 +72,31 @@ def vector_pipeline(folder: Path) -> Pipeline:
 def vectors(count: int, seed: int = 0) -> list[dict[str, Array]]:
     values = np.random.default_rng(seed).normal(size=(count, 8)).astype(np.float32)
     return [{"x": row.copy()} for row in values]
+
+
+def sized_pipeline(folder: Path) -> Pipeline:
+    """image uint8[H,W,3] -> Letterbox to one of three sizes -> the picture model -> y float32[4], and the transform."""
+    pipeline = Pipeline("sized")
+    image, transform = Letterbox(sizes=((32, 32), (32, 16), (16, 48)))(
+        pipeline.input("image", TensorSpec("uint8", ("H", "W", 3)))
+    )
+    x = Normalize(mean=(0, 0, 0), std=(1, 1, 1))(image)
+    pipeline.output(y=Model(picture_model(folder))(x), transform=transform)
+    return pipeline
+
+
+def pictures(count: int) -> list[dict[str, Array]]:
+    """For the sized pipeline: every size comes up."""
+    rng = np.random.default_rng(3)
+    shapes = [(40, 40, 3), (64, 30, 3), (20, 64, 3), (7, 7, 3)]
+    return [{"image": rng.integers(0, 256, shapes[i % 4], dtype=np.uint8)} for i in range(count)]
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two answers are the same, byte for byte."""
+    assert isinstance(a, dict), a
+    assert isinstance(b, dict), b
+    return a.keys() == b.keys() and all(a[key].tobytes() == b[key].tobytes() for key in a)
 
 
 def _write(builder: GraphBuilder, path: Path) -> Path:

@@ -8,7 +8,8 @@ import onnxruntime
 import pytest
 import tiny
 
-from ge_engine.devices.cpu import CpuDevice, usable_cores
+from ge_engine.cores import usable_cores
+from ge_engine.devices.cpu import CpuDevice
 from ge_engine.gears import Gear
 from ops import DeviceError
 from pipeline import Plan

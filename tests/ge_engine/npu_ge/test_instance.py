@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from npu_ge_models import tanh_model
 
-from ge_engine.devices.cpu import usable_cores
+from ge_engine.cores import usable_cores
 from ge_engine.npu_ge.command_line import CommandLine
 from ge_engine.npu_ge.instance import Instance
 from ops import GepipeError, ModelError, ValidationError

@@ -19,7 +19,7 @@ from ge_engine import runtime
 from ge_engine.npu_ge.command_line import CommandLine
 from ge_engine.npu_ge.ports import TRITON, Port
 from ops.errors import ServerError
-from pipeline.triton.schema import TARGETS
+from pipeline.triton.releases import TARGETS
 from pipeline.triton.server import Server
 
 LIGHT = (

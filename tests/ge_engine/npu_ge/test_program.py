@@ -9,7 +9,6 @@ from npu_ge_models import gears, pool_model, program, table_model, tanh_model
 from onnx_files import node, save, tensor
 
 from ge_engine.npu_ge.ports import TRITON
-from ge_engine.npu_ge.program import open_model
 from ops import DeviceError, SpecError
 
 
@@ -84,9 +83,3 @@ def test_every_type_goes_in_and_out(tmp_path: Path, dtype: str) -> None:
     y = program(path, max_batch_size=4).run({"x": x})["y"]
     assert y.dtype == x.dtype
     assert np.array_equal(y, x)
-
-
-def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "m.onnx").write_bytes(b"no model")
-    with pytest.raises(DeviceError, match=r"m\.onnx: .*[Pp]rotobuf"):
-        open_model(tmp_path / "m.onnx", threads=1)

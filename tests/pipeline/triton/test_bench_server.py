@@ -19,6 +19,7 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+from command_line import MAIN
 from triton_servers import Start, model
 
 from ops import ServerError, WrongUse
@@ -183,7 +184,7 @@ def test_a_server_that_hangs_or_dies_ends_it(
 
 
 def command(*words: str) -> list[str]:
-    return [sys.executable, "-c", "from pipeline.cli import main; main()", "bench", *words]
+    return [*MAIN, "bench", *words]
 
 
 @pytest.mark.triton

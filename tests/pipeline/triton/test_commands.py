@@ -4,24 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-import typer.testing
-from click.testing import Result
+from command_line import gepipe
 from lint_case import config, ensemble, host, step
 from lint_npu import npu_config, npu_model
-
-from pipeline.cli import app
-from pipeline.triton import commands
-
-pytestmark = pytest.mark.usefixtures("registered")
-
-
-@pytest.fixture
-def registered() -> object:
-    return commands  # importing it registers its commands
-
-
-def gepipe(*words: str) -> Result:
-    return typer.testing.CliRunner().invoke(app, list(words))
 
 
 def test_lint_prints_each_finding_with_its_place_and_remedy(tmp_path: Path) -> None:

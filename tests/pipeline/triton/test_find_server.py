@@ -6,7 +6,7 @@ import pytest
 
 from ops.errors import ServerError
 from pipeline.triton.find_server import STUB, Installation, find_server
-from pipeline.triton.schema import TARGETS
+from pipeline.triton.releases import TARGETS
 
 
 @pytest.fixture(autouse=True)

@@ -4,11 +4,10 @@ import json
 import re
 from pathlib import Path
 
+import command_line
 import pytest
-import typer.testing
 from click.testing import Result
 
-from pipeline.cli import app
 from pipeline.rulebook import BOOK
 from pipeline.triton.log_doctor import NPU_GE, TRITON, explain_log
 
@@ -65,7 +64,7 @@ def test_a_log_of_something_else_says_nothing(tmp_path: Path) -> None:
 
 
 def gepipe(*words: str) -> Result:
-    return typer.testing.CliRunner().invoke(app, ["doctor", *words])
+    return command_line.gepipe("doctor", *words)
 
 
 def test_the_command_prints_the_line_the_meaning_and_the_remedy(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ import pytest
 from google.protobuf import descriptor_pool, text_format
 
 from ops import SpecError
-from pipeline.triton.schema import TARGETS, model_config
+from pipeline.triton.releases import TARGETS
+from pipeline.triton.schema import model_config
 
 
 @pytest.mark.parametrize("target", TARGETS)

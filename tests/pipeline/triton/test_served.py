@@ -13,7 +13,7 @@ from offline import batch_of
 from served import Exported, Served, ask, batch, in_process, on_the_wire
 
 from ops import Array
-from pipeline.triton.schema import DEFAULT_TARGET, TARGETS
+from pipeline.triton.releases import DEFAULT_TARGET, TARGETS
 
 InferenceServerException = pytest.importorskip("tritonclient.utils").InferenceServerException
 pytestmark = [pytest.mark.triton, pytest.mark.weights]

@@ -7,7 +7,7 @@ from foreign import HOST_STAGES, STRANGERS, environment
 from served import Exported, Served, ask, batch, in_process, on_the_wire
 from triton_servers import Start
 
-from pipeline.triton.schema import TARGETS
+from pipeline.triton.releases import TARGETS
 
 pytestmark = [pytest.mark.triton, pytest.mark.weights]
 

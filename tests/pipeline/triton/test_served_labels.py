@@ -12,7 +12,7 @@ from triton_servers import Start, triton_server
 import ops
 from ge_engine import Model
 from pipeline import Pipeline
-from pipeline.triton.schema import TARGETS
+from pipeline.triton.releases import TARGETS
 
 tritonclient = pytest.importorskip("tritonclient.http")
 pytestmark = pytest.mark.triton

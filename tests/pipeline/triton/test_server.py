@@ -19,7 +19,7 @@ from ops.errors import ServerError
 from pipeline.triton.lock import SHARED_MEMORY
 from pipeline.triton.ports import Ports
 from pipeline.triton.processes import Region, Stub, regions, session, stub
-from pipeline.triton.schema import TARGETS
+from pipeline.triton.releases import TARGETS
 from pipeline.triton.server import Server
 
 pytestmark = pytest.mark.triton

@@ -10,27 +10,23 @@ import threading
 from pathlib import Path
 
 import pytest
+from command_line import MAIN, gepipe
 from triton_servers import ask, model
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-import pipeline.triton.commands  # which adds the commands
-from pipeline.cli import app
 from pipeline.triton.server import Server
 from pipeline.triton.serving import serve_until_stopped
 
-assert pipeline.triton.commands
-
 
 def invoke(*words: str) -> Result:
-    return CliRunner().invoke(app, ["serve", *words])
+    return gepipe("serve", *words)
 
 
 @pytest.mark.triton
 def test_the_command_serves_until_it_is_ended(tmp_path: Path) -> None:
     model(tmp_path / "models", "host")
-    code = "from pipeline.cli import main; import pipeline.triton.commands; main()"
     with subprocess.Popen(
-        [sys.executable, "-c", code, "serve", "models", "--poll"], cwd=tmp_path, text=True,
+        [*MAIN, "serve", "models", "--poll"], cwd=tmp_path, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     ) as serve:  # fmt: skip
         assert serve.stdout is not None

@@ -21,7 +21,7 @@ from ops import Finding
 from ops.errors import ServerError
 from pipeline.rulebook import BOOK
 from pipeline.triton.lint import lint
-from pipeline.triton.schema import TARGETS
+from pipeline.triton.releases import TARGETS
 from pipeline.triton.server import Server
 
 pytestmark = pytest.mark.triton

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny
+from command_line import MAIN
 from foreign import environment
 from triton_servers import Start
 
@@ -19,7 +20,7 @@ from ops import ServerError
 from ops.spec_json import array_to_json
 from pipeline.triton import rest
 from pipeline.triton.golden import golden_files
-from pipeline.triton.schema import TARGETS
+from pipeline.triton.releases import TARGETS
 from pipeline.triton.verify import verify, verify_url
 from pipeline.triton.verify_client import compare, decode
 
@@ -36,10 +37,9 @@ pipeline.output(y=y, above=tiny_ops.Above(3)(y))
 
 
 def gepipe(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    code = "from pipeline.cli import main; main()"
     path = os.pathsep.join([str(Path(tiny.__file__).parent), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": path}
-    command = [sys.executable, "-c", code, *arguments]
+    command = [*MAIN, *arguments]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 

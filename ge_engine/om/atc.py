@@ -1,0 +1,107 @@
+"""atc: its command line, and running it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ops import DeviceError
+
+from ..devices.ascend.settings import Settings
+from ..gears import Gear
+from ..model import Model
+from ..stage import StageGraph
+from .cann import find_atc
+
+MOST_GEARS, LARGEST_BATCH = 100, 2048
+_FIXES = {
+    "E10001": "a value of the command line is wrong for this CANN; report it",
+    "E10016": "the model's input names differ from those given; report it",
+    "E10501": "this CANN has no such operator; export the model with another opset, up to 18, or update CANN",
+    "E16002": "this CANN has no such operator at this opset; export the model with another opset, up to 18",
+    "E16005": "this CANN cannot read the model; export it with an opset up to 18",
+    "E19010": "this CANN has no such operator; export the model with another opset, up to 18, or update CANN",
+    "E19999": "look at the log; where it says `opp version`, the op package does not fit this CANN: install its own",
+}
+_LINES = 6
+
+
+def setting_flags(settings: Settings, stage: StageGraph) -> list[str]:
+    """Precision is always said, for atc's own default is fp16. Errors: DeviceError where models disagree."""
+    flags = [f"--precision_mode_v2={_of(settings.precision, stage, 'precision', 'origin')}"]
+    cores = _of(settings.cores, stage, "cores", "")
+    if cores:
+        # Else the operators stay as they were first compiled, for another number of cores.
+        flags += [f"--aicore_num={cores}", "--op_compiler_cache_mode=force"]
+    return flags
+
+
+def _of(setting: Any, stage: StageGraph, what: str, default: str) -> str:
+    if not isinstance(setting, Mapping):
+        return setting or default
+    found = {setting.get(step.op.model_name, default) for step in stage.steps if isinstance(step.op, Model)}
+    if len(found) > 1:
+        raise DeviceError(
+            f"stage '{stage.name}' joins models of the {what} {', '.join(map(repr, sorted(found)))}",
+            fix=f"give its models one {what}: they are one graph",
+        )
+    return str(found.pop()) if found else default
+
+
+def gear_flags(stage: StageGraph, names: Mapping[str, str], gears: Sequence[Gear]) -> list[str]:
+    """What makes a graph with open dims one of these gears. names: by key, what the inputs are called in the file.
+
+    Errors: DeviceError for more gears, or larger ones, than atc takes.
+    """
+    if len(gears) > MOST_GEARS or gears[-1].batch > LARGEST_BATCH:
+        raise DeviceError(
+            f"stage '{stage.name}' has {len(gears)} gears, the largest {gears[-1]}",
+            fix=f"use {MOST_GEARS} gears at most, and a batch of {LARGEST_BATCH} at most: 3 or 4 are usual",
+        )
+    if not gears[0].dims:
+        shapes = {key: ["-1", *map(str, spec.at_gear(0))] for key, spec in stage.inputs}
+        return [_input_shape(names, shapes), f"--dynamic_batch_size={','.join(str(gear.batch) for gear in gears)}"]
+    shapes = {key: ["1", *(str(d) if isinstance(d, int) else "-1" for d in spec.shape)] for key, spec in stage.inputs}
+    rows = [
+        ",".join(str(value) for _, spec in stage.inputs for value in _open_values(spec, gear.index)) for gear in gears
+    ]
+    return ["--input_format=ND", _input_shape(names, shapes), f"--dynamic_dims={';'.join(rows)}"]
+
+
+def _open_values(spec: Any, index: int) -> list[int]:
+    return [size for dim, size in zip(spec.shape, spec.at_gear(index)) if not isinstance(dim, int)]
+
+
+def _input_shape(names: Mapping[str, str], shapes: Mapping[str, Sequence[str]]) -> str:
+    return "--input_shape=" + ";".join(f"{names[key]}:{','.join(shape)}" for key, shape in shapes.items())
+
+
+def run_atc(model: Path, flags: Sequence[str], stage: str) -> Path:
+    """Compile an ONNX file; the .om, which lies beside it. Errors: DeviceError with what atc says."""
+    output = model.with_suffix("")
+    command = [find_atc(), f"--model={model}", "--framework=5", f"--output={output}", *flags, "--log=error"]
+    done = subprocess.run(
+        command, cwd=model.parent, capture_output=True, text=True, encoding="utf-8", errors="replace", check=False
+    )
+    made = sorted(model.parent.glob(f"{output.name}*.om"))
+    if done.returncode or len(made) != 1:
+        code, text = _complaint(f"{done.stdout}\n{done.stderr}")
+        raise DeviceError(
+            f"stage '{stage}': atc ended with {done.returncode}: {text}\n{shlex.join(command)}",
+            fix=_FIXES.get(code, "look at atc's text, and at the log in ~/ascend/log/plog"),
+        )
+    return made[0]
+
+
+def _complaint(text: str) -> tuple[str, str]:
+    """The code of the first error, and the lines from there on."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    for index, line in enumerate(lines):
+        found = re.search(r"\bE[A-Z0-9]\d{4}\b", line)
+        if found:
+            return found.group(), "\n".join(lines[index : index + _LINES])
+    return "", "\n".join(lines[-_LINES:]) or "it said nothing"

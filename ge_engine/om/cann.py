@@ -1,0 +1,63 @@
+"""CANN: which version is installed, and where its compiler is."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from ops import DeviceError
+
+from ..devices.ascend.library import FIX
+
+_HOMES = ("ASCEND_TOOLKIT_HOME", "ASCEND_HOME_PATH")
+_USUAL = ("/usr/local/Ascend/ascend-toolkit/latest", "/usr/local/Ascend/cann", "/usr/local/Ascend/nnrt/latest")
+_NOTES = (
+    "ascend_toolkit_install.info",
+    "ascend_nnrt_install.info",
+    "ascend_install.info",
+    "version.info",
+    "version.cfg",
+)
+_VERSION = re.compile(r"^\s*(?:\w*_)?version\s*=\s*\[?(?:[\d.]+:)*([\w.]+)", re.IGNORECASE | re.MULTILINE)
+
+
+def find_atc() -> str:
+    """The compiler, by PATH. Errors: DeviceError."""
+    found = shutil.which("atc")
+    if found is None:
+        raise DeviceError("`atc`, CANN's compiler, is not on PATH", fix=FIX)
+    return found
+
+
+def cann_version() -> str:
+    """The version of the CANN in the environment; of one that does not say it, where and of when its compiler is."""
+    for home in _homes():
+        for note in _notes(home):
+            try:
+                found = _VERSION.search(note.read_text(encoding="utf-8", errors="replace"))
+            except OSError:
+                continue
+            if found:
+                return found.group(1)
+    atc = shutil.which("atc")
+    if atc is None:
+        return "unknown"
+    path = os.path.realpath(atc)
+    return f"unknown, {path} of {os.stat(path).st_mtime_ns}"
+
+
+def _homes() -> Iterator[Path]:
+    yield from (Path(os.environ[name]) for name in _HOMES if os.environ.get(name))
+    atc = shutil.which("atc")
+    if atc is not None:
+        yield from list(Path(os.path.realpath(atc)).parents)[:3]  # bin, the architecture, the version
+    yield from map(Path, _USUAL)
+
+
+def _notes(home: Path) -> Iterator[Path]:
+    for name in _NOTES:
+        yield home / name
+        yield from sorted(home.glob(f"*/{name}"))  # by architecture, as aarch64-linux

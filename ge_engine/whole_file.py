@@ -1,0 +1,17 @@
+"""Whole file: written so that nobody ever finds half of it."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file, or replace it, in one step. Errors: OSError; then what was there is still there."""
+    fresh = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}")
+    try:
+        fresh.write_text(text, encoding="utf-8")
+        os.replace(fresh, path)
+    finally:
+        fresh.unlink(missing_ok=True)

@@ -1,0 +1,125 @@
+"""Command: what all commands of the command line share: the app, its options, how they print, and how they fail."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from ge_engine.devices import open_device
+from ops import DeviceError, SpecError, ValidationError, WrongUse
+
+from .deployment import Deployment
+from .graph import Graph
+from .plan import Plan
+from .trouble import print_findings, say
+
+app = typer.Typer(
+    name="gepipe",
+    help="Declare a pipeline once; check, plan and run it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+Target = Annotated[str, typer.Argument(metavar="PIPELINE", help="graph.py, graph.py:name or module:name")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+DeploymentFile = Annotated[
+    Optional[Path],
+    typer.Option(
+        "--deployment",
+        metavar="FILE",
+        help='Settings as JSON, as {"gears": [1, 4], "streams": 2}: see help(pipeline.Deployment).',
+    ),
+]
+GearsText = Annotated[
+    Optional[str],
+    typer.Option("--gears", metavar="SIZES", help='Batch sizes, as "1,2,4,8": a static graph for each. By default 1.'),
+]
+Streams = Annotated[Optional[int], typer.Option("--streams", help="How many batches may run at once. By default 1.")]
+DeviceName = Annotated[str, typer.Option("--device", help="cpu, or null: answers zeros, without calculating.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
+
+FAILED = 1
+WRONG_USE = 2
+
+
+def settings_of(file: Path | None, gears: str | None = None, streams: int | None = None) -> Deployment:
+    """The file's settings, with those of the options instead of its own. Errors: WrongUse."""
+    fields: dict[str, Any] = {"gears": gears, "streams": streams}
+    try:
+        base = Deployment.from_json(file.read_text(encoding="utf-8")) if file else None
+        return Deployment.of(base, **{name: value for name, value in fields.items() if value is not None})
+    except SpecError as error:
+        raise WrongUse(error.message, fix=error.fix, where=str(file or "")) from error
+    except (OSError, ValueError) as error:
+        raise WrongUse(f"{file} cannot be read: {error}", fix="name a JSON file of settings") from error
+
+
+def check_device(name: str) -> None:
+    """Before anything is compiled for it. Errors: WrongUse."""
+    try:
+        open_device(name).close()
+    except DeviceError as error:
+        raise WrongUse(error.message, fix=error.fix) from error
+
+
+def make_plan(graph: Graph, settings: Deployment) -> Plan:
+    """Compile, with a progress bar on stderr where that is a terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
+        task = progress.add_task("compile", total=None)
+
+        def show(what: str, done: int, total: int) -> None:
+            progress.update(task, description=what, completed=done, total=total)
+
+        return Plan.of(graph, settings, show)
+
+
+@contextmanager
+def errors(debug: bool) -> Iterator[None]:
+    """Errors as text and an exit code, unless --debug."""
+    try:
+        yield
+    except (typer.Exit, typer.Abort, BrokenPipeError, SystemExit):  # rich exits when nobody reads on
+        raise
+    except ValidationError as error:
+        if debug:
+            raise
+        print_findings(error.findings, error.message.partition(":")[0], err)
+        raise typer.Exit(FAILED) from None
+    except Exception as error:
+        if debug:
+            raise
+        err.print(Text(say(error), style="red"), soft_wrap=True)
+        raise typer.Exit(WRONG_USE if isinstance(error, WrongUse) else FAILED) from None
+
+
+def note(text: str) -> None:
+    """Something to know beside the answer: on the error output."""
+    err.print(Text(text), soft_wrap=True)
+
+
+def new_table(*headings: str) -> Table:
+    """Columns that lose nothing on a narrow terminal."""
+    table = Table(box=None, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    return table
+
+
+def print_json(document: Any) -> None:
+    """UTF-8 as it is; other encodings get escapes, which every JSON reader understands."""
+    utf8 = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
+    sys.stdout.write(json.dumps(document, ensure_ascii=not utf8, indent=1) + "\n")

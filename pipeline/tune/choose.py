@@ -1,0 +1,166 @@
+"""Choose: what each candidate would do for the traffic, which of them no other beats, and the one to take."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from ge_engine.gears import pick
+from ops import GepipeError
+
+from ..deployment import Batching
+from .gears import Histogram, best_gears, split_at
+from .manners import Manners
+from .replay import replay
+from .search import Measured
+from .space import Point, Space
+from .surface import Surface
+from .traffic import Traffic
+
+T = TypeVar("T")
+_DELAYS = (0.0, 0.25, 0.5, 1.0)  # of a full step
+_ROUND_US = 100
+_AS_GOOD = 0.98  # of the most samples a second: then latency decides
+
+
+@dataclass(frozen=True)
+class Option:
+    """Settings, and what they would do for the traffic.
+
+    point: the largest gear, streams and share. per_sec: samples a second with every stream busy. p99_us: of a request.
+    batches: what would run, by size.
+    """
+
+    point: Point
+    gears: tuple[int, ...]
+    max_delay_us: int
+    per_sec: float
+    p99_us: float
+    batches: Histogram
+
+
+@dataclass(frozen=True)
+class Case:
+    """What to choose for, among which candidates."""
+
+    space: Space
+    traffic: Traffic | None
+    most_gears: int
+    manners: Manners
+
+    def options(self, tried: Mapping[Point, Measured], surface: Surface) -> list[Option]:
+        """Of each point that was tried and that no other beats in both rate and time of a step."""
+        best = front([(seen.per_sec, seen.p99_us, point) for point, seen in tried.items()])
+        return [option for _, _, point in best for option in self._of(point, tried[point], surface)]
+
+    def _of(self, point: Point, seen: Measured, surface: Surface) -> Iterator[Option]:
+        step = _Steps(point, surface)
+        if self.traffic is None:  # every batch is full; for the others, one sample is as likely as all other sizes
+            batches: Histogram = {**dict.fromkeys(range(1, point.gear + 1), 1), 1: max(1, point.gear - 1)}
+            yield Option(point, self._gears(batches, step), 0, seen.per_sec, seen.p99_us, batches)
+        elif not self.traffic.arrivals:
+            yield self._of_histogram(point, step, self.traffic.histogram)
+        else:
+            for share in _DELAYS:
+                delay_us = math.ceil(share * step(point.gear, point.streams) / _ROUND_US) * _ROUND_US
+                yield self._of_arrivals(step, self.traffic, delay_us)
+
+    def _of_histogram(self, point: Point, step: _Steps, histogram: Histogram) -> Option:
+        """Each request is a batch of its own, and all streams are busy."""
+        batches = split_at(histogram, point.gear)
+        gears = self._gears(batches, step)
+        step = step.padded(gears) if self.manners.pads else step
+        times = {
+            size: sum(step(part, point.streams) * count for part, count in split_at({size: 1}, point.gear).items())
+            for size in histogram
+        }
+        return Option(
+            point, gears, 0, _per_sec(batches, step, self.space.lanes), _percentile(times, histogram), batches
+        )
+
+    def _of_arrivals(self, step: _Steps, traffic: Traffic, delay_us: int) -> Option:
+        """As they came, merged by the session's rules; first with every size a gear, to see which are formed."""
+        point, arrivals = step.point, traffic.busiest()
+        batching = Batching(max_delay_us=delay_us)
+        seen = replay(arrivals, point.gear, point.streams, batching, self.manners, step)
+        gears = self._gears(seen.batches, step)
+        if self.manners.pads or gears[-1] < point.gear:
+            step = step.padded(gears) if self.manners.pads else step
+            seen = replay(arrivals, gears[-1], point.streams, batching, self.manners, step)
+        p99_us = float(np.percentile(seen.latencies_s, 99)) * 1e6
+        return Option(point, gears, delay_us, _per_sec(seen.batches, step, self.space.lanes), p99_us, seen.batches)
+
+    def _gears(self, batches: Histogram, step: _Steps) -> tuple[int, ...]:
+        among = [gear for gear in self.space.gears if gear <= step.point.gear]
+        return best_gears(batches, self.most_gears, lambda gear: step(gear, step.point.streams), among)
+
+
+class _Steps:
+    """What a step of so many samples takes, in one share of the cores; with gears, padded to one of them."""
+
+    def __init__(self, point: Point, surface: Surface, gears: Sequence[int] = ()) -> None:
+        self.point = point
+        self._surface = surface
+        self._gears = gears
+        self._known: dict[tuple[int, int], float] = {}
+
+    def padded(self, gears: Sequence[int]) -> _Steps:
+        return _Steps(self.point, self._surface, gears)
+
+    def __call__(self, rows: int, busy: int) -> float:
+        key = rows, busy
+        if key not in self._known:
+            gear = pick(self._gears, rows) if self._gears else rows
+            self._known[key] = self._surface.step_us(gear, busy, self.point.share)
+        return self._known[key]
+
+
+def choose(options: Sequence[Option], limit_us: float = math.inf) -> Option:
+    """The most samples a second within the limit; of those nearly as good, the soonest answers, and fewest streams.
+
+    Errors: GepipeError when none is within the limit.
+    """
+    allowed = [option for option in options if option.p99_us <= limit_us]
+    if not allowed:
+        least = min(option.p99_us for option in options)
+        fix = "allow more, or use fewer rows, a faster device or a smaller model"
+        raise GepipeError(f"p99 is {least / 1e3:.3g} ms at least, and {limit_us / 1e3:g} ms are asked for", fix=fix)
+    most = max(option.per_sec for option in allowed)
+    good = [option for option in allowed if option.per_sec >= _AS_GOOD * most]
+    return min(good, key=lambda option: (option.p99_us, option.point.streams))
+
+
+def pareto(options: Sequence[Option]) -> list[Option]:
+    """The options that no other beats in both, from the most samples a second to the soonest answers."""
+    return [option for _, _, option in front([(option.per_sec, option.p99_us, option) for option in options])]
+
+
+def front(rows: Sequence[tuple[float, float, T]]) -> list[tuple[float, float, T]]:
+    """The rows of which no other has a larger first and a smaller second value."""
+    kept: list[tuple[float, float, T]] = []
+    for row in sorted(rows, key=lambda row: (-row[0], row[1])):
+        if not kept or row[1] < kept[-1][1]:
+            kept.append(row)
+    return kept
+
+
+def _per_sec(batches: Histogram, step: _Steps, lanes: int) -> float:
+    """Samples a second, if such batches kept every stream busy."""
+    streams = step.point.streams
+    busy_us = sum(step(size, streams) * count for size, count in batches.items())
+    return streams * lanes * 1e6 * sum(size * count for size, count in batches.items()) / busy_us
+
+
+def _percentile(times: Mapping[int, float], counts: Histogram, percent: float = 99) -> float:
+    """The time within which so many of the requests are answered."""
+    sizes = sorted(times, key=lambda size: times[size])
+    total = sum(counts.values())
+    for size, answered in zip(sizes, itertools.accumulate(counts[size] for size in sizes)):
+        if 100 * answered >= percent * total:
+            return times[size]
+    return times[sizes[-1]]

@@ -1,0 +1,131 @@
+"""Steps: measures what the device stages of a plan do, in steps of so many rows on so many streams at once."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import threading
+from collections.abc import Callable, Sequence
+from time import perf_counter as clock
+
+import numpy as np
+
+from ge_engine.devices import Device
+from ge_engine.engine import Engine
+from ge_engine.pool import Pool
+
+from ..deployment import Deployment
+from ..plan import Plan
+from ..runner import Runner
+from .search import Measured
+from .space import Point, Share, with_share
+
+Open = Callable[[Deployment], Device]
+_WINDOWS = 2  # of which the better counts: what else a machine does can only slow it down
+_LEAST_STEPS = 2  # of each stream in a window
+
+
+class Steps:
+    """A measure for the search. One share of the cores is open at a time, for the most streams.
+
+    plan: built for all gears that are to be measured. seconds: how long one point is measured, at least.
+    Host stages are not measured.
+    """
+
+    def __init__(self, plan: Plan, most_streams: int, seconds: float, open_: Open) -> None:
+        self._plan = plan
+        self._most_streams = most_streams
+        self._open = open_
+        self._window_s = seconds / _WINDOWS
+        self._loaded: tuple[Share, _Loaded] | None = None
+
+    def __call__(self, point: Point) -> Measured:
+        """Errors: DeviceError."""
+        loaded = self._load(point.share)
+        lanes = loaded.lanes(point.streams)
+        windows = [_window(loaded, lanes, point.gear, self._window_s) for _ in range(_WINDOWS)]
+        return Measured(max(w.per_sec for w in windows), min(w.p99_us for w in windows))
+
+    def __enter__(self) -> Steps:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._close()
+
+    def _load(self, share: Share) -> _Loaded:
+        if self._loaded is None or self._loaded[0] != share:
+            self._close()
+            settings = with_share(self._plan.deployment, self._most_streams, share)
+            plan = dataclasses.replace(self._plan, deployment=settings)
+            self._loaded = share, _Loaded(plan, self._open(settings))
+        return self._loaded[1]
+
+    def _close(self) -> None:
+        if self._loaded is not None:
+            self._loaded[1].close()
+            self._loaded = None
+
+
+class _Loaded:
+    """The device stages of a plan on a device: a set of buffers for each batch that is on its way at once, a lane."""
+
+    def __init__(self, plan: Plan, device: Device) -> None:
+        self._device = device
+        self._most_streams = plan.deployment.streams
+        count = self._most_streams * device.cards * device.in_flight
+        self._streams = [device.stream(index) for index in range(count)]
+        self._runner = Runner(plan, device, count, Pool(self._streams))
+
+    def lanes(self, streams: int) -> list[int]:
+        """Those of so many streams of each card: a device numbers its cards first, then their streams."""
+        cards = self._device.cards
+        return [lane for lane in range(len(self._streams)) if lane // cards % self._most_streams < streams]
+
+    def step(self, lane: int, rows: int) -> None:
+        """All device stages, on so many rows of zeros; where a stage takes sizes, on the largest."""
+        stream = self._streams[lane]
+        for level in self._runner.levels:
+            for part in level.split(rows):
+                for engine in level.engines:
+                    engine.enqueue(lane, part, stream, _largest(engine))
+                stream.synchronize()
+
+    def close(self) -> None:
+        self._runner.close()
+        self._device.close()
+
+
+def _largest(engine: Engine) -> int:
+    return max(range(len(engine.sizes)), key=lambda index: math.prod(value for _, value in engine.sizes[index].dims))
+
+
+def _window(loaded: _Loaded, lanes: Sequence[int], rows: int, seconds: float) -> Measured:
+    """All lanes step side by side, till each has for so long; none stops before, so that all see the same load."""
+    together = threading.Barrier(len(lanes))
+    times: list[list[float]] = [[] for _ in lanes]
+    errors: list[BaseException] = []
+    unfinished = set(lanes)
+
+    def work(lane: int, mine: list[float]) -> None:
+        try:
+            together.wait()
+            loaded.step(lane, rows)  # while others begin; the first of all makes the buffers, too
+            begin = last = clock()
+            while unfinished and not errors:
+                loaded.step(lane, rows)
+                mine.append(clock() - last)
+                last += mine[-1]
+                if last >= begin + seconds and len(mine) >= _LEAST_STEPS:
+                    unfinished.discard(lane)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=pair, daemon=True) for pair in zip(lanes, times)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    per_sec = sum(rows * len(mine) / sum(mine) for mine in times)
+    return Measured(per_sec, float(np.percentile([time for mine in times for time in mine], 99)) * 1e6)

@@ -1,0 +1,1 @@
+"""A simulator of CANN's command `atc`: it refuses flags as the real one does, and writes what acl_sim loads."""

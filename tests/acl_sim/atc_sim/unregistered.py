@@ -1,0 +1,38 @@
+"""Standard ONNX operators that CANN registers no parser for."""
+
+UNREGISTERED = frozenset(
+    (
+        "Attention",
+        "BlackmanWindow",
+        "CenterCropPad",
+        "ConvInteger",
+        "DFT",
+        "DeformConv",
+        "DequantizeLinear",
+        "DynamicQuantizeLinear",
+        "Gelu",
+        "GroupNormalization",
+        "HammingWindow",
+        "HannWindow",
+        "Loop",
+        "MatMulInteger",
+        "MelWeightMatrix",
+        "NegativeLogLikelihoodLoss",
+        "Optional",
+        "OptionalGetElement",
+        "OptionalHasElement",
+        "QLinearConv",
+        "QLinearMatMul",
+        "QuantizeLinear",
+        "RMSNormalization",
+        "RNN",
+        "RotaryEmbedding",
+        "STFT",
+        "Scan",
+        "SequenceMap",
+        "StringNormalizer",
+        "Swish",
+        "TensorScatter",
+        "TfIdfVectorizer",
+    )
+)

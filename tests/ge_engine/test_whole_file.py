@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ge_engine.whole_file import write_whole
+
+
+def test_what_was_there_is_replaced(tmp_path: Path) -> None:
+    for text in ("one", "二"):
+        write_whole(tmp_path / "a.json", text)
+        assert (tmp_path / "a.json").read_text(encoding="utf-8") == text
+    assert os.listdir(tmp_path) == ["a.json"]
+
+
+def test_what_cannot_be_written_leaves_what_was_there_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_whole(tmp_path / "a.json", "one")
+
+    def full(source: Path, target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_whole(tmp_path / "a.json", "two")
+    assert (tmp_path / "a.json").read_text() == "one"
+    assert os.listdir(tmp_path) == ["a.json"]

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import MAIN, failed, gepipe, process
+from graphs import BAD, VECTOR
+
+from pipeline import Deployment
+
+
+def test_debug_shows_the_traceback(graph: Path) -> None:
+    graph.write_text("x = 1 / 0\n", encoding="utf-8")
+    for command in ("check", "plan", "run"):
+        result = process(command, "graph.py", "--debug")
+        assert result.returncode == 1
+        assert b"Traceback" in result.stderr
+        assert b"ZeroDivisionError" in result.stderr
+
+
+def test_wrong_use_is_2_with_the_near_miss(graph: Path) -> None:
+    for command in ("check", "plan", "run"):
+        assert "there is no file grap.py fix: did you mean 'graph.py'?" in failed(2, command, "grap.py")
+        assert "graph.py has no pipeline 'pipelin' fix: did you mean 'pipeline'?" in failed(
+            2, command, "graph.py:pipelin"
+        )
+        assert "there is no file or module nothing_here" in failed(2, command, "nothing_here")
+        assert "No such option: --jsn" in failed(2, command, "graph.py", "--jsn")
+        assert "'1,x' are not numbers" in failed(2, command, "graph.py", "--gears", "1,x")
+    assert "Missing argument" in failed(2, "check")
+    assert "No such command 'chek'" in failed(2, "chek")
+    assert "there is no rule G98" in failed(2, "rule", "G98")
+
+
+def test_a_wrong_input_is_2_before_anything_is_compiled(graph: Path) -> None:
+    assert "no value for input 'x' fix: add -i x=[...]" in failed(2, "run", "graph.py")
+    assert "there is no input 'X' fix: did you mean 'x'?" in failed(2, "run", "graph.py", "-i", "X=1")
+    assert "-i x: no '='" in failed(2, "run", "graph.py", "-i", "x")
+    assert "No such file" in failed(2, "run", "graph.py", "-i", "x=@nothing.npy")
+    assert "there is no device 'cup'" in failed(2, "run", "graph.py", "--device", "cup", "-i", f"x={VECTOR}")
+
+
+def test_a_deployment_file(graph: Path) -> None:
+    file = graph.parent / "deployment.json"
+    file.write_text(Deployment(gears=(1, 2), streams=2).to_json(), encoding="utf-8")
+    result = gepipe("plan", "graph.py", "--deployment", "deployment.json")
+    assert "gears 1,2" in result.stdout
+    assert "2 streams" in result.stdout
+    result = gepipe("plan", "graph.py", "--deployment", "deployment.json", "--gears", "4")
+    assert "gears 4" in result.stdout
+    file.write_text('{"gear": [1]}', encoding="utf-8")
+    said = failed(2, "check", "graph.py", "--deployment", "deployment.json")
+    assert "deployment.json: a Deployment has no field 'gear' fix: did you mean 'gears'?" in said
+    assert "nothing.json cannot be read" in failed(2, "check", "graph.py", "--deployment", "nothing.json")
+    file.write_bytes(b"\xff\xfe")
+    assert "deployment.json cannot be read" in failed(2, "check", "graph.py", "--deployment", "deployment.json")
+
+
+def test_what_is_piped_has_no_colour_and_loses_nothing(graph: Path) -> None:
+    graph.write_text(BAD, encoding="utf-8")
+    result = process("check", "graph.py", env={"COLUMNS": "40"})
+    assert result.returncode == 1
+    assert b"\x1b" not in result.stdout + result.stderr
+    assert "    fix: use what it makes, name it in pipeline.output, or remove it" in result.stdout.decode().splitlines()
+
+
+def test_a_narrow_terminal_loses_nothing_of_a_plan(graph: Path) -> None:
+    narrow = process("plan", "graph.py", env={"COLUMNS": "40"}).stdout.decode()
+    assert "top_k.labels" in narrow
+    assert "weights" not in narrow
+    assert "\u2026" not in narrow
+
+
+def test_json_is_readable_where_the_encoding_is_not_utf8(graph: Path) -> None:
+    for encoding in ("ascii", "cp1252", "utf-8"):
+        words = ("run", "graph.py", "--json", "-i", f"x={VECTOR}")
+        result = process(*words, env={"PYTHONIOENCODING": encoding})
+        assert result.returncode == 0, result.stderr
+        assert set(json.loads(result.stdout.decode(encoding))["labels"]) < {"猫", "狗", "鸟", "鱼"}
+
+
+def test_text_survives_a_terminal_without_chinese(graph: Path) -> None:
+    result = process("run", "graph.py", "-i", f"x={VECTOR}", env={"PYTHONIOENCODING": "ascii"})
+    assert result.returncode == 0, result.stderr
+    assert b"\\u" in result.stdout
+
+
+def test_progress_is_shown_on_a_terminal_only(graph: Path) -> None:
+    import pty  # which Windows has not
+
+    piped = process("plan", "graph.py", "--gears", "1,2")
+    assert b"gear" not in piped.stderr
+    ours, theirs = pty.openpty()
+    command = [*MAIN, "plan", "graph.py", "--gears", "1,2"]
+    env = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, env=env, check=False)
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            chunk = os.read(ours, 65536)
+        except OSError:  # Linux says so when the other end is closed
+            break
+        if not chunk:
+            break
+        shown += chunk
+    os.close(ours)
+    assert result.returncode == 0
+    assert b"dense: " in shown
+    assert result.stdout == piped.stdout
+
+
+@pytest.mark.parametrize(("words", "reader"), [("rule", "head -1"), ("rule", "true"), ("rule --json", "true")])
+def test_a_closed_pipe_is_no_error_of_ours(graph: Path, words: str, reader: str) -> None:
+    command = f"{shlex.join(MAIN)} {words} | {reader}"
+    result = subprocess.run(command, shell=True, capture_output=True, check=False)
+    assert result.stderr == b""
+
+
+def test_a_full_disk_is_not_a_fault_to_report() -> None:
+    with open("/dev/full", "wb") as full:
+        result = subprocess.run([*MAIN, "rule", "G01"], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert result.returncode == 1
+    assert b"No space left on device" in result.stderr
+    assert b"please report it" not in result.stderr
+
+
+def test_a_deleted_current_folder_does_no_harm_to_absolute_paths(graph: Path) -> None:
+    code = "import os, sys; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone')"
+    code += "; from pipeline.cli import main; main()"
+    command = [sys.executable, "-c", code, "check", str(graph.resolve())]
+    result = subprocess.run(command, capture_output=True, check=False)
+    assert (result.returncode, b"no problem found" in result.stdout) == (0, True), result.stderr.decode()

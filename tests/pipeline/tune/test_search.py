@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+from pipeline.tune.search import MOST, Measured, Search
+from pipeline.tune.space import Point, Space
+
+NPU = Space((1, 2, 4, 8, 16), tuple(range(1, 9)), (None, "24|20", "12|10"))
+CPU = Space((1, 2, 3, 4, 5, 6, 8, 10, 12, 16), (1, 2, 3, 4), (1, 2))
+Round = Callable[[Point], float]  # the time of a round, each stream with one step, in us
+
+
+def published(point: Point) -> float:
+    """A fixed part, and one for each stream and row that a core lock makes shorter."""
+    slope = {None: 1170.0, "24|20": 900.0, "12|10": 720.0}[str(point.share) if point.share else None]
+    return 3400 + slope * point.streams * (0.4 + 0.6 * point.gear)
+
+
+def out_of_memory_beyond(point: Point) -> float:
+    """Rows are cheap up to 8, and then they do not fit into the cache."""
+    return (1000 + 100 * point.gear) * (1 if point.gear <= 8 else 2.5) * (1 + 0.04 * point.streams**2)
+
+
+def whole_tiles(point: Point) -> float:
+    """A step takes whole tiles of 4 rows, and streams add nothing beyond 5."""
+    return (800 + 300 * math.ceil(point.gear / 4)) * max(1.0, point.streams / 5)
+
+
+def shared_cores(point: Point) -> float:
+    """Two cores: threads beyond them gain nothing and cost something."""
+    threads = point.streams * int(point.share or 1)
+    alone = 400 + 900 * point.gear / int(point.share or 1) ** 0.9
+    return alone * max(1.0, threads / 2) * (1 + 0.1 * max(0, threads - 2))
+
+
+def measure(space: Space, round_us: Round) -> Callable[[Point], Measured]:
+    def one(point: Point) -> Measured:
+        return Measured(point.gear * point.streams * 1e6 / round_us(point), round_us(point))
+
+    return one
+
+
+CASES = [
+    (NPU, published),
+    (NPU, out_of_memory_beyond),
+    (NPU, whole_tiles),
+    (CPU, shared_cores),
+    (CPU, whole_tiles),
+]
+
+
+@pytest.mark.parametrize("limit_us", [math.inf, 6000.0])
+@pytest.mark.parametrize(("space", "round_us"), CASES)
+def test_a_fifth_of_the_grid_shows_what_is_nearly_its_best(space: Space, round_us: Round, limit_us: float) -> None:
+    search = Search(space, measure(space, round_us))
+    search.run(limit_us)
+    assert len(search.tried) <= MOST * len(space.points())
+    allowed = [seen for seen in map(measure(space, round_us), space.points()) if seen.p99_us <= limit_us]
+    found = max(seen.per_sec for seen in search.tried.values() if seen.p99_us <= limit_us)
+    assert found >= 0.95 * max(seen.per_sec for seen in allowed)
+
+
+def test_no_point_is_measured_twice_and_the_budget_holds() -> None:
+    calls: list[Point] = []
+    search = Search(CPU, lambda point: calls.append(point) or measure(CPU, shared_cores)(point))  # type: ignore[func-returns-value]
+    search.run(spare=4)
+    assert len(calls) <= search.budget - 4
+    assert search.try_(calls[0])
+    for point in CPU.points():
+        search.try_(point)
+    assert len(calls) == len(set(calls)) == search.budget == 16
+
+
+def test_what_is_no_candidate_is_not_measured() -> None:
+    search = Search(CPU, measure(CPU, shared_cores))
+    assert not search.try_(Point(7, 1, 1))
+    assert not search.tried
+
+
+def test_it_ends_when_nothing_better_can_be_hoped_for() -> None:
+    space = Space((1, 2, 4, 8, 16), tuple(range(1, 9)), (None,))
+    search = Search(space, lambda point: Measured(100.0, 1.0))
+    search.run()
+    assert len(search.tried) < search.budget
+
+
+def test_where_nothing_is_within_the_limit_it_goes_for_the_shortest_steps() -> None:
+    search = Search(NPU, measure(NPU, published))
+    search.run(limit_us=100)
+    assert min(seen.p99_us for seen in search.tried.values()) == min(map(published, NPU.points()))
+
+
+def test_a_grid_of_one_is_tried() -> None:
+    search = Search(Space((1,), (1,)), lambda point: Measured(5.0, 1.0))
+    search.run()
+    assert list(search.tried) == [Point(1, 1, None)]

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import tiny
+
+from ge_engine.devices import NullDevice
+from ops import DeviceError
+from pipeline import Deployment, Plan
+from pipeline.tune.space import Point
+from pipeline.tune.steps import Steps
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    return tiny.vector_pipeline(tmp_path_factory.mktemp("models")).compile(gears=(1, 2, 4))
+
+
+def steps(plan: Plan, device: Callable[[Deployment], NullDevice], streams: int = 2) -> Steps:
+    return Steps(plan, streams, 0.02, device)
+
+
+def test_it_measures_what_the_device_takes(plan: Plan) -> None:
+    with steps(plan, lambda settings: NullDevice(time_us=lambda rows: 1000.0 * rows)) as measure:
+        one, two = measure(Point(4, 1, None)), measure(Point(4, 2, None))
+    assert one.p99_us >= 4000
+    assert 500 <= one.per_sec <= 1000
+    assert one.per_sec < two.per_sec <= 2000
+
+
+def test_each_share_is_opened_once_with_its_settings_for_the_most_streams(plan: Plan) -> None:
+    opened: list[Deployment] = []
+
+    def device(settings: Deployment) -> NullDevice:
+        opened.append(settings)
+        return NullDevice()
+
+    with steps(plan, device, streams=3) as measure:
+        for streams, share in ((1, 2), (3, 2), (2, "12|10")):
+            measure(Point(1, streams, share))
+    assert [(own.streams, own.threads, own.cores) for own in opened] == [(3, 2, None), (3, None, "12|10")]
+
+
+def test_devices_are_closed_also_after_an_error(plan: Plan) -> None:
+    closed = []
+
+    class Closing(NullDevice):
+        def close(self) -> None:
+            closed.append(self)
+
+    def fails(inputs: object, outputs: object) -> None:
+        raise DeviceError("the card is gone")
+
+    with pytest.raises(DeviceError, match="the card is gone"), steps(plan, lambda _: Closing(compute=fails)) as measure:
+        measure(Point(1, 2, None))
+    assert len(closed) == 1
+
+
+def test_an_error_on_one_stream_ends_the_others(plan: Plan) -> None:
+    count = 0
+
+    def fails_later(inputs: object, outputs: object) -> None:
+        nonlocal count
+        count += 1
+        if count > 5:
+            raise DeviceError("the card is gone")
+
+    begin = time.perf_counter()
+    with (
+        pytest.raises(DeviceError, match="the card is gone"),
+        Steps(plan, 2, 0.5, lambda _: NullDevice(compute=fails_later)) as measure,
+    ):
+        measure(Point(1, 2, None))
+    assert time.perf_counter() - begin < 5
+
+
+def test_every_lane_of_a_stream_steps_and_no_other(plan: Plan) -> None:
+    used: set[int] = set()
+
+    class Counting(NullDevice):
+        cards, in_flight = 2, 2
+
+        def stream(self, index: int):  # type: ignore[no-untyped-def]
+            stream = super().stream(index)
+            synchronize = stream.synchronize
+
+            def noted() -> None:
+                used.add(index)
+                synchronize()
+
+            stream.synchronize = noted  # type: ignore[method-assign]
+            return stream
+
+    with steps(plan, lambda _: Counting(), streams=3) as measure:
+        measure(Point(1, 2, None))
+    # Of 3 streams the first two, on each of 2 cards, and all of it twice.
+    assert used == {0, 1, 2, 3, 6, 7, 8, 9}
+
+
+def test_a_stage_of_sizes_is_measured_at_its_largest(tmp_path: Path) -> None:
+    import ops
+    from ge_engine import Model
+    from ops import TensorSpec
+    from pipeline import Pipeline
+
+    pipeline = Pipeline("sized")
+    pixels = pipeline.input("image", TensorSpec("uint8", ("H", "W", 3)))
+    image, _ = ops.Letterbox(sizes=((4, 4), (4, 8)))(pixels)
+    x = ops.Normalize(mean=(0, 0, 0), std=(1, 1, 1))(image)
+    pipeline.output(y=Model(tiny.picture_model(tmp_path))(x))
+    shapes: set[tuple[int, ...]] = set()
+
+    def look(inputs, outputs) -> None:  # type: ignore[no-untyped-def]
+        shapes.update(array.shape for array in inputs.values())
+
+    with steps(pipeline.compile(), lambda _: NullDevice(compute=look)) as measure:
+        measure(Point(1, 1, None))
+    assert all(4 in shape and 8 in shape for shape in shapes)
