@@ -12,7 +12,7 @@ from .op import Edge, Op
 from .spec import Array, Counted, TensorSpec, may_agree, require, require_flag, require_whole
 
 MAX_CANDIDATES = 30_000  # Ultralytics' max_nms: bounds the time of a flood of boxes
-BLOCK = 2**13  # overlaps computed at once: enough to hide the cost of a call, few enough for the cache
+BLOCK = 8000  # overlaps computed at once: enough to hide the cost of a call, few enough for the cache
 
 
 class Detections(NamedTuple):
@@ -107,12 +107,19 @@ def greedy_nms(
 def _iou(a: Array, b: Array) -> Array:
     """Overlap over union of each of a with each of b; corners are float64[4,n], rows of x1, y1, x2, y2."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        sides = np.minimum(a[2:, :, None], b[2:, None])
-        sides -= np.maximum(a[:2, :, None], b[:2, None])
-        np.maximum(sides, 0, out=sides)
-        overlap = sides[0] * sides[1]
-        result: Array = overlap / (_area(a)[:, None] + _area(b) - overlap)
-    return result
+        overlap = _shared(a[0], a[2], b[0], b[2])
+        overlap *= _shared(a[1], a[3], b[1], b[3])
+        union = _area(a)[:, None] + _area(b)
+        union -= overlap
+        overlap /= union
+    return overlap
+
+
+def _shared(a_low: Array, a_high: Array, b_low: Array, b_high: Array) -> Array:
+    """Along one axis, how far each of a and each of b lie over each other."""
+    shared: Array = np.minimum(a_high[:, None], b_high)
+    shared -= np.maximum(a_low[:, None], b_low)
+    return np.maximum(shared, 0, out=shared)
 
 
 def _area(corners: Array) -> Array:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
+from .scratch import scratch
 from .spec import Array
 
 PRECISION_BITS = 32 - 8 - 2  # Pillow's fixed point: an int32 with 8 bits of pixel and 2 of headroom
@@ -64,12 +65,16 @@ def pillow_resize(image: Array, filter: str, out: Array, window: Window | None =
 def _resize_columns(image: Array, size: int, filter: str, columns: range) -> Array:
     if size == image.shape[1]:
         return image[:, columns.start : columns.stop]
-    return _transpose(_resize_rows(_transpose(image), size, filter, columns))
+    turned = _resize_rows(_transpose(image, "turned"), size, filter, columns)
+    return _transpose(turned, "upright")
 
 
-def _transpose(image: Array) -> Array:
+def _transpose(image: Array, name: str) -> Array:
     height, width, channels = image.shape
-    return cv2.transpose(image).reshape(width, height, channels)
+    out = scratch(name, (width, height, channels), np.uint8)
+    single = channels == 1  # for OpenCV such an image has two axes
+    cv2.transpose(image[:, :, 0] if single else image, dst=out[:, :, 0] if single else out)
+    return out
 
 
 def _resize_rows(image: Array, size: int, filter: str, rows: range) -> Array:
@@ -82,21 +87,34 @@ def _pass(seen: Array, full: int, size: int, filter: str, rows: range, out: Arra
     if full == size:
         return seen
     if out is None:
-        out = np.empty((len(rows), *seen.shape[1:]), np.uint8)
+        out = scratch("rows", (len(rows), *seen.shape[1:]), np.uint8)
     if full == 1:  # one source row has all the weight
         out[...] = seen
         return out
     flat, flat_out = seen.reshape(len(seen), -1), out.reshape(len(rows), -1)
     # Output rows to a matrix product: more of them multiply more zeros, fewer make more calls.
     step = 64 if flat.shape[1] <= NARROW and full < 2 * size else 8
-    for band in _bands(full, size, filter, rows, step):
-        width = max(OWN_THREAD // band.weights.size, 4)
+    bands = _bands(full, size, filter, rows, step)
+    most = max(band.weights.shape[1] * min(_width(band), flat.shape[1]) for band in bands)
+    all_values = scratch("values", (most,), np.float64)
+    all_levels = scratch("levels", (step, flat.shape[1]), np.float64).reshape(-1)
+    for band in bands:
+        count, width = band.weights.shape[1], _width(band)
         for start in range(0, flat.shape[1], width):
-            columns = slice(start, start + width)
+            columns = slice(start, min(start + width, flat.shape[1]))
+            wide = columns.stop - columns.start
+            values = all_values[: count * wide].reshape(count, wide)
+            values[...] = flat[band.source, columns]
+            levels = all_levels[: len(band.weights) * wide].reshape(-1, wide)
             # Multiples of 2**-22 below 2**9 have 31 bits: float64 adds them exactly, in any order.
-            levels = band.weights @ flat[band.source, columns].astype(np.float64)
+            np.matmul(band.weights, values, out=levels)
             _round(levels, flat_out[band.target, columns])
     return out
+
+
+def _width(band: _Band) -> int:
+    """How many columns to multiply at once."""
+    return max(OWN_THREAD // band.weights.size, 4)
 
 
 def _round(levels: Array, out: Array) -> None:

@@ -10,6 +10,7 @@ from .center_crop import CenterCrop
 from .op import Edge, Op
 from .pillow_filter import FILTERS, Window, pillow_resize
 from .resize import Resize
+from .scratch import scratch
 from .spec import Array, TensorSpec
 
 
@@ -17,7 +18,8 @@ from .spec import Array, TensorSpec
 class ResizeCrop(Op[Edge]):
     """Resize(height, width, filter, shorter), then CenterCrop(crop_height, crop_width), in one.
 
-    A Pillow filter, which takes long, computes only what is kept. The compiler puts it in place of the two.
+    A Pillow filter, which takes long, computes only what is kept; for OpenCV's the whole has memory that stays. The
+    compiler puts it in place of the two.
 
     Input:      image    uint8 or float32 [h,w,C]      as Resize takes it
     Output:     cropped  [crop_height,crop_width,C]    of the same dtype
@@ -42,7 +44,8 @@ class ResizeCrop(Op[Edge]):
     def run(self, image: Array, out: Array | None = None) -> Array:
         height, width = self._resize.size(*image.shape[:2])
         if self.filter not in FILTERS or height < self.crop_height or width < self.crop_width:
-            return self._crop.run(self._resize.run(image), out)
+            whole = scratch("resized", (height, width, image.shape[2]), image.dtype)
+            return self._crop.run(self._resize.run(image, whole), out)
         if out is None:
             out = np.empty((self.crop_height, self.crop_width, image.shape[2]), np.uint8)
         top, left = self._crop.corner(height, width)

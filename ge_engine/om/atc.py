@@ -82,12 +82,12 @@ def _input_shape(names: Mapping[str, str], shapes: Mapping[str, Sequence[str]]) 
 
 def run_atc(model: Path, flags: Sequence[str], stage: str) -> Path:
     """Compile an ONNX file; the .om, which lies beside it. Errors: DeviceError with what atc says."""
-    output = model.with_suffix("")
-    command = [find_atc(), f"--model={model}", "--framework=5", f"--output={output}", *flags, "--log=error"]
+    # By name alone: atc takes no path with a blank, and it litters the folder where it runs.
+    command = [find_atc(), f"--model={model.name}", "--framework=5", f"--output={model.stem}", *flags, "--log=error"]
     done = subprocess.run(
         command, cwd=model.parent, capture_output=True, text=True, encoding="utf-8", errors="replace", check=False
     )
-    made = sorted(model.parent.glob(f"{output.name}*.om"))
+    made = sorted(model.parent.glob(f"{model.stem}*.om"))
     if done.returncode or len(made) != 1:
         code, text = _complaint(f"{done.stdout}\n{done.stderr}")
         raise DeviceError(

@@ -60,4 +60,4 @@ def _homes() -> Iterator[Path]:
 def _notes(home: Path) -> Iterator[Path]:
     for name in _NOTES:
         yield home / name
-        yield from sorted(home.glob(f"*/{name}"))  # by architecture, as aarch64-linux
+        yield from sorted(home.glob(f"*-linux/{name}"))  # by architecture

@@ -116,7 +116,7 @@ class _Work:
         inputs, outputs = [(name, key) for key, name in self.names.items()], [(key, key) for key, _ in graph.outputs]
         with tempfile.TemporaryDirectory(prefix="gepipe") as scratch:
             for gears, model in self._graphs():
-                name = re.sub(r"[^\w.-]", "_", f"{graph.name}_{gears[0] if len(gears) == 1 else 'gears'}")
+                name = re.sub(r"[^A-Za-z0-9_-]", "_", f"{graph.name}_{gears[0] if len(gears) == 1 else 'gears'}")
                 path = Path(scratch, f"{name}.onnx")
                 write_single_file(model, inputs, outputs, path)
                 flags = gear_flags(graph, self.names, gears) if len(gears) > 1 else []

@@ -1,4 +1,4 @@
-"""Cut: of a picture that is resized and then cropped, only what is kept is computed."""
+"""Cut: a picture that is resized and then cropped is never whole, or only in memory that stays."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .rewrite import maker, only_reader, rebuilt, remade
 
 
 def cut(graph: Graph, deployment: Deployment) -> tuple[Graph, tuple[Change, ...]]:
-    """A Resize with a Pillow filter and the CenterCrop behind it become one op, under the crop's name.
+    """A Resize and the CenterCrop behind it become one op, under the crop's name.
 
     Requires: nothing. Ensures: no such pair is left, unless the crop adds a border.
     A user's op that is derived from one of them stays.
-    OpenCV's filters stay: they are too quick for it to matter, and cannot begin inside a picture.
+    OpenCV's filters cannot begin inside a picture; there the one op spares a block of memory for each sample.
     """
     changes: list[Change] = []
     for step in graph.steps:
@@ -38,9 +38,9 @@ def cut(graph: Graph, deployment: Deployment) -> tuple[Graph, tuple[Change, ...]
 
 
 def _smaller(source: Step, step: Step) -> bool:
-    """Whether the crop cuts off what a Pillow filter makes."""
+    """Whether the crop adds no border to what the resize makes."""
     resize, crop = source.op, step.op
-    if type(resize) is not Resize or type(crop) is not CenterCrop or resize.filter not in FILTERS:
+    if type(resize) is not Resize or type(crop) is not CenterCrop:
         return False
     height, width = resize.height or resize.shorter or 0, resize.width or resize.shorter or 0
     return crop.height <= height and crop.width <= width
@@ -49,6 +49,13 @@ def _smaller(source: Step, step: Step) -> bool:
 def _change(source: Step, step: Step, new: Step) -> Change:
     whole, kept = source.outputs[0][2], new.outputs[0][2]
     saved = None if whole.nbytes is None or kept.nbytes is None else whole.nbytes - kept.nbytes
-    why = "the filter's sums are exact, so what is kept does not depend on the rest"
-    before, after = f"{source.name} makes {whole}", f"only {kept} is computed"
+    assert isinstance(new.op, ResizeCrop)
+    before = f"{source.name} makes {whole}"
+    if new.op.filter in FILTERS:
+        after, why = (
+            f"only {kept} is computed",
+            "the filter's sums are exact, so what is kept does not depend on the rest",
+        )
+    else:
+        after, why = f"{kept} is cut from memory that stays", "the system gives and takes no block for each sample"
     return Change("cut", f"{source.name}, {step.name}", step.where, before, after, saved, BITWISE, why)

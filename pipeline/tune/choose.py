@@ -96,8 +96,10 @@ class Case:
         return Option(point, gears, delay_us, _per_sec(seen.batches, step, self.space.lanes), p99_us, seen.batches)
 
     def _gears(self, batches: Histogram, step: _Steps) -> tuple[int, ...]:
+        """A gear that seems to be faster than a smaller one is taken to be as fast: that is noise, as a rule."""
         among = [gear for gear in self.space.gears if gear <= step.point.gear]
-        return best_gears(batches, self.most_gears, lambda gear: step(gear, step.point.streams), among)
+        times = itertools.accumulate((step(gear, step.point.streams) for gear in among), max)
+        return best_gears(batches, self.most_gears, dict(zip(among, times)).__getitem__, among)
 
 
 class _Steps:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from time import perf_counter as clock
 
 import numpy as np
@@ -71,15 +71,20 @@ class _Loaded:
 
     def __init__(self, plan: Plan, device: Device) -> None:
         self._device = device
-        self._most_streams = plan.deployment.streams
-        count = self._most_streams * device.cards * device.in_flight
+        count = plan.deployment.streams * device.cards * device.in_flight
         self._streams = [device.stream(index) for index in range(count)]
         self._runner = Runner(plan, device, count, Pool(self._streams))
 
     def lanes(self, streams: int) -> list[int]:
-        """Those of so many streams of each card: a device numbers its cards first, then their streams."""
-        cards = self._device.cards
-        return [lane for lane in range(len(self._streams)) if lane // cards % self._most_streams < streams]
+        """Those of so many streams of each card."""
+        numbers: dict[tuple[Hashable, ...], dict[Hashable, int]] = {}  # by card: its streams, as they come
+        lanes = []
+        for lane, stream in enumerate(self._streams):
+            *card, queue = stream.shares or (lane,)
+            of_card = numbers.setdefault(tuple(card), {})
+            if of_card.setdefault(queue, len(of_card)) < streams:
+                lanes.append(lane)
+        return lanes
 
     def step(self, lane: int, rows: int) -> None:
         """All device stages, on so many rows of zeros; where a stage takes sizes, on the largest."""

@@ -138,10 +138,13 @@ def _locks(text: str | None, on_host: bool) -> tuple[str, ...]:
 
 
 def _candidates(traffic: Traffic | None, largest: int) -> tuple[int, ...]:
-    """The gears to try. Where each request is a batch of its own, their sizes; else those that a batcher may form."""
+    """The gears to try. Where each request is a batch of its own, their sizes; else those that a batcher may form.
+
+    Always 1, too: some models take one sample at a time.
+    """
     if traffic is None or traffic.arrivals:
         return ladder(largest)
-    return best_gears(split_at(traffic.histogram, largest), _MOST_CANDIDATES)
+    return tuple(sorted({1, *best_gears(split_at(traffic.histogram, largest), _MOST_CANDIDATES)}))
 
 
 def _runnable(plan: Plan, pads: bool) -> tuple[int, ...]:

@@ -38,7 +38,7 @@ def test_the_call_that_is_told_to_fail_does_nothing(npu: Npu, tmp_path: Path) ->
 def test_every_so_many_th_run_fails_and_the_others_do_not(npu: Npu, tmp_path: Path) -> None:
     world = npu()
     card = Card(world, geared(tmp_path))
-    world.fail("device.run", 507011, at=3, every=3, times=0)
+    world.fail("device.run", 507011, every=3)
     codes = []
     for _ in range(9):
         card.enqueue()
@@ -64,6 +64,22 @@ def test_what_follows_a_failure_runs_and_the_first_who_asks_is_told(npu: Npu, tm
     np.testing.assert_array_equal(card.y, 2 * card.x)
     card.wait()
     card.close()
+
+
+def test_what_a_failed_run_was_to_write_is_read_as_nonsense_and_not_as_a_broken_rule(npu: Npu, tmp_path: Path) -> None:
+    world = npu()
+    card = Card(world, geared(tmp_path))
+    behind = card.dataset((card.output, card.size), (card.inputs[1], 8))
+    after = card.got(card.rt.malloc(card.size, 0))
+    world.fail("device.run", 507011)
+    card.copy_in()
+    card.run()
+    card.ok(card.mdl.execute_async(card.model, behind, card.dataset((after, card.size)), card.stream))
+    assert card.rt.synchronize_stream(card.stream) == 507011
+    assert world.counts["device.run"] == 2
+    card.ok(card.rt.free(after))
+    world.allow = True  # the data sets are left
+    assert not world.violations
 
 
 def test_a_stream_that_fails_for_good_is_replaced(npu: Npu, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -47,10 +48,10 @@ def classifier(folder: Path) -> Pipeline:
     return pipeline
 
 
-def cropping(folder: Path) -> Pipeline:
+def cropping(folder: Path, filter: str) -> Pipeline:
     """As classifier, the shorter side first: the resized picture has the aspect of the source."""
     pipeline = Pipeline("cropping")
-    crop = ops.CenterCrop(height=224, width=224)(ops.Resize(shorter=256)(_picture(pipeline)))
+    crop = ops.CenterCrop(height=224, width=224)(ops.Resize(shorter=256, filter=filter)(_picture(pipeline)))
     pipeline.output(y=Model(picture_model(folder))(ops.Normalize(mean=MEAN, std=STD)(crop)))
     return pipeline
 
@@ -82,9 +83,10 @@ def image() -> Array:
 @pytest.mark.parametrize(
     "declare",
     [
-        pytest.param(detector, marks=pytest.mark.xfail(reason="NMS compares all boxes in one block", strict=False)),
+        detector,
         classifier,
-        pytest.param(cropping, marks=pytest.mark.xfail(reason="a resized picture of varying size", strict=False)),
+        pytest.param(partial(cropping, filter="opencv_linear"), id="cropping, OpenCV"),
+        pytest.param(partial(cropping, filter="pillow_bicubic"), id="cropping, Pillow"),
     ],
 )
 def test_after_warm_up_a_request_allocates_nothing_large(

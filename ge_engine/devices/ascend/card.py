@@ -60,6 +60,7 @@ class Card:
         self.number = number
         self.name = f"npu:{number}"
         self._parts: list[Owned] = []
+        self._emptied = True
         self._outer = Owned(library)
         with self._restored():
             self.context: int = self._outer.get("rt.create_context", number, undo="rt.destroy_context")
@@ -85,7 +86,9 @@ class Card:
         self._parts.remove(part)
         with self._restored():
             self.library.insist("rt.set_context", self.context)
-            return part.close()
+            errors = part.close()
+        self._emptied &= not errors
+        return errors
 
     def malloc(self, part: Owned, nbytes: int) -> int:
         """Zeroed memory of the card: what is no input yet, as after a transfer that failed, is at least no wild index.
@@ -101,8 +104,8 @@ class Card:
         return pointer
 
     def close(self) -> list[DeviceError]:
-        """Undo all; what could not be undone."""
-        errors = []
+        """Undo all; what could not be undone. A context with something left in it stays: it is not safe to end it."""
+        errors: list[DeviceError] = []
         with self._restored():
             try:
                 self.library.insist("rt.set_context", self.context)
@@ -110,7 +113,8 @@ class Card:
                     errors += self._parts.pop().close()
             except DeviceError as error:
                 errors.append(error)
-            errors += self._outer.close()
+            if self._emptied and not errors:
+                errors += self._outer.close()
         return errors
 
     @contextmanager

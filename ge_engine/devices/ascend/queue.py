@@ -48,7 +48,7 @@ class Queue:
         with self._changed:
             while self._order[0] is not lane:
                 self._changed.wait()
-            return False
+            return lane in self._doubted
 
     def leave(self, lane: Hashable, *, failed: bool = False, broken: bool = False) -> None:
         """A lane has no more work on it. broken: its stream does not come to rest."""

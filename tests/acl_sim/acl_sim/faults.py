@@ -10,7 +10,8 @@ from dataclasses import dataclass
 class Fault:
     """call: "rt.malloc", "mdl.execute_async", …; "device.run" and "device.copy" fail when the work is done.
 
-    at: the first call that fails, counted from when the fault is set. every: then each so many-th. times: at most.
+    at: the first call that fails, counted from when the fault is set. every: then each so many-th. times: at most; 0 is
+    without end.
     sticky: of work on a device: its stream fails until it is destroyed.
     """
 

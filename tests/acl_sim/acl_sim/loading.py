@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ def load(world: World, om: Om) -> int:
     hbm = work_size(om) + weight_size(om)
     if not world.memory.take(context.device, hbm):
         raise Refused(world.out_of_memory)
-    return world.add(Model(world.new_handle(), om, context, _session(world, om.onnx), hbm)).handle
+    return world.add(Model(world.new_handle(), om, context, _session(om.onnx), hbm)).handle
 
 
 def weight_size(om: Om) -> int:
@@ -58,15 +58,13 @@ def version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".") if part.isdigit())
 
 
-def _session(world: World, onnx: bytes) -> Any:
+@lru_cache(maxsize=8)
+def _session(onnx: bytes) -> Any:
     """One for all models of the same content: it only does the numbers."""
     import onnxruntime
 
-    key = hashlib.sha256(onnx).digest()
-    if key not in world.sessions:
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 4
-        options.enable_mem_pattern = False
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        world.sessions[key] = onnxruntime.InferenceSession(onnx, options, providers=["CPUExecutionProvider"])
-    return world.sessions[key]
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.enable_mem_pattern = False
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return onnxruntime.InferenceSession(onnx, options, providers=["CPUExecutionProvider"])

@@ -10,7 +10,7 @@ from .codes import GEAR_INVALID, INVALID_MODEL_ID, INVALID_PARAM, MODEL_NOT_DYNA
 from .memory import Access, pageable
 from .model import DataBuffer, Dataset, Model, apart, is_gear_input
 from .rt import stream_of
-from .streams import Context
+from .streams import Stream, ordered
 from .violation import Violation
 from .world import World
 
@@ -102,7 +102,7 @@ class Mdl:
     def execute_async(self, model: int, inputs: int, outputs: int, stream: int) -> int:
         queues, on = self._world.queues, stream_of(self._world, stream)
         found, given = self._prepared(model, inputs, outputs)
-        self._alone(found, on.handle)
+        self._alone(found, on)
         queues.clock.pass_(queues.timing.launch_us)
         scale = self._scale(found, given[0])
 
@@ -130,8 +130,6 @@ class Mdl:
     def _run(self, model: Model, given: tuple[list[Access], list[Access]]) -> tuple[int, bool]:
         fault = self._world.faults.take("device.run")
         if fault is not None:
-            for access in given[1]:
-                access.poison()
             return fault.code, fault.sticky
         return model.run(*given), False
 
@@ -150,13 +148,10 @@ class Mdl:
         apart(given[0] + given[1])
         return found, (given[0], given[1])
 
-    def _alone(self, model: Model, stream: int | None) -> None:
+    def _alone(self, model: Model, on: Stream | None) -> None:
         """Errors: Violation (S8) where the model is under way on another stream."""
         for op in self._world.queues.pending:
-            on = self._world.queues.streams
-            mine = next((one for one in on if one.handle == stream), None)
-            ordered = mine is not None and (op.stream is mine or mine.before.get(op.stream, 0) >= op.number)
-            if op.model == model.handle and not ordered:
+            if op.model == model.handle and not ordered(op, on):
                 where = f"stream {op.stream.index}"
                 raise Violation(
                     "S8", f"model {model.om.name} ({model.handle:#x}) runs on {where} already: load it twice"
@@ -187,7 +182,7 @@ class Mdl:
         """How much larger the gear is than the smallest; the one that is set now."""
         if not model.om.gears:
             return 1.0
-        gear = model._gear_of(inputs)
+        gear = model.gear_of(inputs)
         volumes = [model.om.volume(gear) for gear in range(len(model.om.gears))]
         return volumes[gear if gear is not None else model.om.largest] / min(volumes)
 
@@ -202,6 +197,5 @@ class Mdl:
         return found
 
     def _here(self, model: Model, what: str) -> None:
-        context: Context = self._world.current
-        if model.context is not context:
+        if model.context is not self._world.current:
             raise Violation("S2", f"{what} of model {model.om.name} in another context than the one it was loaded in")

@@ -30,7 +30,6 @@ class Block:
     device: int | None
     data: Bytes
     written: npt.NDArray[Any]
-    owner: object = None
     marks: list[tuple[int, int, bool, float]] = field(default_factory=list)  # who last used which bytes until when
 
     @property
@@ -94,19 +93,19 @@ class Memory:
         self._next = [FIRST + APART * device for device in range(len(budgets))]
         self._freed: list[Block] = []
 
-    def allocate(self, device: int, size: int, owner: object) -> Block | None:
+    def allocate(self, device: int, size: int) -> Block | None:
         """None where it does not fit."""
         if not self.take(device, reserved(size)):
             return None
         address = self._next[device]
         self._next[device] += -(-reserved(size) // 64) * 64 + 4096  # what runs over the end hits nothing
-        return self._add(Block(address, size, device, np.full(size, POISON, np.uint8), np.zeros(size, bool), owner))
+        return self._add(Block(address, size, device, np.full(size, POISON, np.uint8), np.zeros(size, bool)))
 
-    def allocate_host(self, size: int, owner: object) -> Block:
+    def allocate_host(self, size: int) -> Block:
         whole = np.full(size + 64, POISON, np.uint8)
         start = -whole.ctypes.data % 64
         data = whole[start : start + size]
-        return self._add(Block(data.ctypes.data, size, None, data, np.ones(size, bool), owner))
+        return self._add(Block(data.ctypes.data, size, None, data, np.ones(size, bool)))
 
     def take(self, device: int, size: int) -> bool:
         if self.used[device] + size > self.budgets[device]:

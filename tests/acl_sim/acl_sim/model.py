@@ -27,7 +27,6 @@ class Model:
     session: Any
     hbm: int
     gear: int = -1
-    owner: object = None
 
     @property
     def input_count(self) -> int:
@@ -87,7 +86,7 @@ class Model:
 
     def run(self, inputs: Sequence[Access], outputs: Sequence[Access]) -> int:
         """Now, on what the bytes are now."""
-        gear = self._gear_of(inputs)
+        gear = self.gear_of(inputs)
         if gear is None:
             return AICORE_EXCEPTION
         feeds = {}
@@ -108,7 +107,7 @@ class Model:
             access.touch()
         return SUCCESS
 
-    def _gear_of(self, inputs: Sequence[Access]) -> int | None:
+    def gear_of(self, inputs: Sequence[Access]) -> int | None:
         """Where nobody wrote the gear input, the largest gear."""
         if not self.om.gears:
             return 0

@@ -6,7 +6,7 @@ import numpy as np
 
 from .base import positive
 from .call import Refused, call
-from .codes import D2D, D2H, H2D, H2H, INVALID_PARAM
+from .codes import D2D, D2H, H2D, H2H, INVALID_PARAM, MALLOC_POLICIES
 from .memory import Access, Block, pageable
 from .rt import stream_of
 from .violation import Violation
@@ -24,10 +24,10 @@ class RtMemory:
     def malloc(self, size: int, policy: int) -> tuple[int, int]:
         world = self._world
         positive(size, INVALID_PARAM)
-        if policy not in (0, 1, 2):
+        if policy not in MALLOC_POLICIES:
             raise Refused(INVALID_PARAM)
         world.queues.clock.pass_(world.queues.timing.malloc_us)
-        block = world.memory.allocate(world.current.device, size, world.current)
+        block = world.memory.allocate(world.current.device, size)
         if block is None:
             raise Refused(world.out_of_memory)
         return block.address, 0
@@ -37,7 +37,7 @@ class RtMemory:
         world = self._world
         positive(size, INVALID_PARAM)
         world.queues.clock.pass_(world.queues.timing.malloc_host_us)
-        return world.memory.allocate_host(size, world.current).address, 0
+        return world.memory.allocate_host(size).address, 0
 
     @call(releases=True)
     def free(self, address: int) -> int:

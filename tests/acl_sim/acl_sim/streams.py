@@ -49,7 +49,7 @@ class Stream:
     count: int = 0
     before: dict[Stream, int] = field(default_factory=dict)
     free_at: float = 0.0
-    last_run: tuple[float, float] = (0.0, 0.0)
+    runs: list[tuple[float, float]] = field(default_factory=list)  # the last of them
     failed: int = 0
     sticky: bool = False
 
@@ -67,6 +67,18 @@ class Op:
     wait: dict[Stream, int]
     sums: dict[Access, int] = field(default_factory=dict)
     model: int = 0
+
+    def spoil(self) -> None:
+        """It was not done: what it was to write is written, with nothing that makes sense."""
+        for access in self.accesses:
+            if access.write:
+                access.poison()
+                access.touch()
+
+
+def ordered(op: Op, stream: Stream | None) -> bool:
+    """Whether work is done before what is put on a stream next; None stands for the host, which waits for nothing."""
+    return stream is not None and (op.stream is stream or stream.before.get(op.stream, 0) >= op.number)
 
 
 class Clock:
@@ -139,7 +151,7 @@ class Queues:
     def check(self, accesses: tuple[Access, ...], what: str, stream: Stream | None = None) -> None:
         """Of work on a stream, or of the host itself, that touches these bytes now."""
         for op in self.pending:
-            if stream is not None and (op.stream is stream or stream.before.get(op.stream, 0) >= op.number):
+            if ordered(op, stream):
                 continue
             for access in accesses:
                 hit = next((other for other in op.accesses if other.conflicts(access)), None)
@@ -181,7 +193,9 @@ class Queues:
         return code
 
     def abandon(self, stream: Stream) -> None:
-        """End all that is in flight on a stream, undone: what it was to write stays poison."""
+        """End all that is in flight on a stream, undone."""
+        for op in stream.pending:
+            op.spoil()
         stream.pending.clear()
 
     def _do(self, op: Op) -> None:
@@ -191,9 +205,10 @@ class Queues:
             if checksum(access) != before:
                 what = f"while {op.kind} on stream {stream.index} used it"
                 raise Violation("S6", f"the host changed {access.block} {what}")
-        if stream.sticky:
-            return
-        stream.failed = op.work() or stream.failed  # and the next one runs, as ACL_CONTINUE_ON_FAILURE says
+        code = stream.failed if stream.sticky else op.work()
+        if code:
+            op.spoil()
+            stream.failed = code  # and the next one runs, as ACL_CONTINUE_ON_FAILURE says
         self._changed([access for access in op.accesses if access.write and access.block.device is None])
 
     def _changed(self, written: list[Access]) -> None:
@@ -211,9 +226,9 @@ class Queues:
         busy = 1
         if kind == "run":
             others = (other for other in self.on(device) if other is not stream)
-            busy += sum(other.last_run[0] <= begin < other.last_run[1] for other in others)
+            busy += sum(any(start <= begin < end for start, end in other.runs) for other in others)
             takes = duration(busy)
-            stream.last_run = (begin, begin + takes)
+            stream.runs = [*stream.runs[-8:], (begin, begin + takes)]
         else:
             takes = duration(busy)
             begin = self._lanes[device][kind].place(begin, takes)

@@ -55,7 +55,6 @@ class World:
         self.handles: dict[int, Any] = {}
         self.references = [int(shared)] * devices  # of set_device
         self.defaults: dict[int, Context] = {}
-        self.sessions: dict[bytes, Any] = {}
         self.excused: set[int] = set()
         self._local = threading.local()
         self._last_handle = 0x5000
@@ -74,13 +73,15 @@ class World:
         call: str,
         code: int,
         *,
-        at: int = 1,
+        at: int = 0,
         every: int = 0,
-        times: int = 1,
+        times: int | None = None,
         sticky: bool = False,
     ) -> Fault:
-        """Let calls fail; see Fault. With every, times=0 for no end."""
-        fault = Fault(call, code, at, every, times, sticky)
+        """Let calls fail; see Fault. By default the next one; with every, each so many-th without end."""
+        if times is None:
+            times = 0 if every else 1
+        fault = Fault(call, code, at or every or 1, every, times, sticky)
         self.faults.set.append(fault)
         return fault
 

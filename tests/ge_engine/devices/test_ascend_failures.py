@@ -155,7 +155,9 @@ def test_an_error_names_the_call_the_code_its_meaning_stage_gear_and_stream(worl
 def test_a_failure_that_is_told_by_synchronize_has_its_place_too(world: World, plan: Plan) -> None:
     with plan.session("npu:0") as session:
         world.fail("device.run", 507015)
-        with pytest.raises(DeviceError, match=r"acl.rt.synchronize_stream failed with 507015: an AI core failed") as error:
+        with pytest.raises(
+            DeviceError, match=r"acl.rt.synchronize_stream failed with 507015: an AI core failed"
+        ) as error:
             session.run(**GIVEN[0])
         assert error.value.where == "stage 'dense', gear 1, stream 1 of npu:0"
         session.run(**GIVEN[0])
@@ -171,7 +173,9 @@ def test_a_code_that_is_not_known_is_told_as_it_is(world: World, plan: Plan) -> 
 def test_memory_that_is_used_up_says_how_much_was_asked_for(card: Any, plan: Plan) -> None:
     world: World = card()
     world.fail("rt.malloc", 207001, at=2)
-    with pytest.raises(DeviceError, match=r"acl.rt.malloc failed with 207001: out of memory.* \([\d,]+ bytes on npu:0\)"):
+    with pytest.raises(
+        DeviceError, match=r"acl.rt.malloc failed with 207001: out of memory.* \([\d,]+ bytes on npu:0\)"
+    ):
         plan.session("npu:0")
     world.fail("rt.malloc_host", 207001, at=1)
     with pytest.raises(DeviceError, match=r"acl.rt.malloc_host .* \([\d,]+ bytes of pinned memory\)"):
@@ -181,6 +185,6 @@ def test_memory_that_is_used_up_says_how_much_was_asked_for(card: Any, plan: Pla
 def test_streams_that_are_used_up_are_told_and_all_others_given_back(card: Any, plan: Plan) -> None:
     world: World = card(soc="Ascend310B1")
     world.fail("rt.create_stream", 207008, at=3)
-    with pytest.raises(DeviceError, match="acl.rt.create_stream failed with 207008"):
+    with pytest.raises(DeviceError, match=r"acl.rt.create_stream failed with 207008"):
         plan.session("npu:0")
     assert not world.leaks()

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from pathlib import Path
 
 import pytest
 import tiny
 
 from ge_engine.devices import NullDevice
+from ge_engine.devices.null import Clock, NullStream
 from ops import DeviceError
 from pipeline import Deployment, Plan
 from pipeline.tune.space import Point
@@ -77,27 +78,38 @@ def test_an_error_on_one_stream_ends_the_others(plan: Plan) -> None:
     assert time.perf_counter() - begin < 5
 
 
-def test_every_lane_of_a_stream_steps_and_no_other(plan: Plan) -> None:
+@pytest.mark.parametrize(
+    ("shares", "expected"),
+    [
+        ([(), (), ()], {0, 1}),  # as on a CPU
+        ([(7,), (7,), (8,), (8,), (9,), (9,)], {0, 1, 2, 3}),  # two lanes a stream
+        # Two cards, three streams each, two lanes a stream
+        ([(card, queue) for _ in "ab" for queue in range(3) for card in "xy"], {0, 1, 2, 3, 6, 7, 8, 9}),
+    ],
+)
+def test_every_lane_of_so_many_streams_of_each_card_steps_and_no_other(
+    plan: Plan, shares: list[tuple[Hashable, ...]], expected: set[int]
+) -> None:
     used: set[int] = set()
 
-    class Counting(NullDevice):
-        cards, in_flight = 2, 2
+    class Noted(NullStream):
+        def __init__(self, index: int) -> None:
+            super().__init__(index, Clock())
+            self.shares = shares[index]  # type: ignore[assignment]
 
-        def stream(self, index: int):  # type: ignore[no-untyped-def]
-            stream = super().stream(index)
-            synchronize = stream.synchronize
+        def synchronize(self) -> None:
+            used.add(self.index)
+            super().synchronize()
 
-            def noted() -> None:
-                used.add(index)
-                synchronize()
+    class Several(NullDevice):
+        cards = len(shares) // 3
 
-            stream.synchronize = noted  # type: ignore[method-assign]
-            return stream
+        def stream(self, index: int) -> NullStream:
+            return Noted(index)
 
-    with steps(plan, lambda _: Counting(), streams=3) as measure:
+    with steps(plan, lambda _: Several(), streams=3) as measure:
         measure(Point(1, 2, None))
-    # Of 3 streams the first two, on each of 2 cards, and all of it twice.
-    assert used == {0, 1, 2, 3, 6, 7, 8, 9}
+    assert used == expected
 
 
 def test_a_stage_of_sizes_is_measured_at_its_largest(tmp_path: Path) -> None:

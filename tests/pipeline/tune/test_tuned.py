@@ -37,7 +37,7 @@ def cliff_beyond_four_rows(gear: int, streams: int, share: Share) -> float:
 
 
 def full_at_three_streams(gear: int, streams: int, share: Share) -> float:
-    return (2500 + 400 * gear) * max(1.0, streams / 3) ** 1.3 * (0.9 if share else 1)
+    return (2500 + 400 * gear) * max(1.0, streams / 3) ** 1.15 * (0.9 if share else 1)
 
 
 class Shared(NullDevice):

@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+from acl_sim.fixtures import put_atc_on_path
+from onnx_files import node, save, tensor
+
+from ge_engine import Model
+from ge_engine.cache import Cache
+from ge_engine.devices import Settings
+from ge_engine.om import Compiled, compile_stage
+from ge_engine.stage import BuiltStage
+from ops import DeviceError, TensorSpec
+from pipeline import Pipeline
+
+SOC = "Ascend910B4"
+
+
+class Atc:
+    """atc, simulated; the command lines that it was given."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+        self._log = folder / "atc.log"
+        put_atc_on_path(monkeypatch, log=str(self._log))
+        monkeypatch.setenv("GEPIPE_CACHE", str(folder / "cache"))
+
+    @property
+    def lines(self) -> list[list[str]]:
+        return [json.loads(line) for line in self._log.read_text().splitlines()] if self._log.exists() else []
+
+    def flags(self, run: int = -1) -> list[str]:
+        """Without those that every run has."""
+        always = ("--model=", "--framework=5", "--output=", "--log=", "--soc_version=", "--precision_mode_v2=")
+        return [flag for flag in self.lines[run] if not flag.startswith(always)]
+
+
+@pytest.fixture
+def atc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Atc:
+    return Atc(monkeypatch, tmp_path)
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> BuiltStage:
+    return built(tiny.vector_pipeline(tmp_path).compile(gears=(1, 2, 4)))
+
+
+_plans: list[Any] = []
+
+
+def built(plan: Any) -> BuiltStage:
+    _plans.append(plan)  # its graphs are there as long as it is
+    (stage,) = plan.built.values()
+    return stage  # type: ignore[no-any-return]
+
+
+def compiled(stage: BuiltStage, rows: int = 4, settings: Settings | None = None, soc: str = SOC) -> Compiled:
+    files = compile_stage(stage, rows, settings or Settings(), soc)
+    files.let_go()
+    return files
+
+
+def paths(files: Compiled) -> set[str]:
+    return {Path(graph.path).name for graph in files.graphs.values()}
+
+
+def test_batch_gears_become_one_file(atc: Atc, stage: BuiltStage) -> None:
+    files = compiled(stage)
+    assert paths(files) == {"dense_gears.om"}
+    assert [gear.batch for gear in files.graphs] == [1, 2, 4]
+    assert atc.flags() == ["--input_shape=scale:-1,8", "--dynamic_batch_size=1,2,4"]
+    assert f"--soc_version={SOC}" in atc.lines[0]
+    assert "--precision_mode_v2=origin" in atc.lines[0]
+
+
+def test_one_gear_is_a_static_file(atc: Atc, stage: BuiltStage) -> None:
+    assert paths(compiled(stage, rows=1)) == {"dense_1.om"}
+    assert atc.flags() == []
+
+
+def test_sizes_become_the_gears_of_one_file(atc: Atc, tmp_path: Path) -> None:
+    stage = built(tiny.sized_pipeline(tmp_path).compile())
+    files = compiled(stage)
+    assert paths(files) == {"picture_gears.om"}
+    (name,) = files.names.values()
+    assert atc.flags() == [
+        "--input_format=ND",
+        f"--input_shape={name}:1,-1,-1,3",
+        "--dynamic_dims=32,32;32,16;16,48",
+    ]
+
+
+def test_gears_without_a_graph_for_all_have_a_file_each(atc: Atc, stage: BuiltStage) -> None:
+    files = compiled(replace(stage, shared={}))
+    assert paths(files) == {"dense_1.om", "dense_2.om", "dense_4.om"}
+    assert len(atc.lines) == 3
+
+
+def test_a_second_time_it_comes_from_the_cache(atc: Atc, stage: BuiltStage) -> None:
+    first = compiled(stage)
+    (entry,) = [entry for entry in Cache.of_environment().entries() if entry.path == _folder(first)]  # type: ignore[union-attr]
+    assert entry.about is not None
+    assert (entry.about.stage, entry.about.gears) == (f"dense for {SOC}", ("1", "2", "4"))
+    assert compiled(stage)[:2] == first[:2]
+    assert len(atc.lines) == 1
+
+
+def _folder(files: Compiled) -> Path:
+    return Path(next(iter(files.graphs.values())).path).parent
+
+
+Change = Callable[[pytest.MonkeyPatch, Path], dict[str, Any]]
+
+
+def _another_cann(monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[str, Any]:
+    (folder / "version.info").write_text("Version=9.9.9\n")
+    monkeypatch.setenv("ASCEND_TOOLKIT_HOME", str(folder))
+    return {}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m, f: {"soc": "Ascend310P3"},
+        lambda m, f: {"settings": Settings(precision="fp16")},
+        lambda m, f: {"settings": Settings(cores="12|10")},
+        lambda m, f: {"rows": 2},
+        _another_cann,
+        lambda m, f: {"stage": built(_other_weights(f).compile(gears=(1, 2, 4)))},
+    ],
+    ids=["soc", "precision", "cores", "gears", "cann", "weights"],
+)
+def test_what_an_om_depends_on_makes_another(
+    atc: Atc, stage: BuiltStage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, change: Change
+) -> None:
+    first = compiled(stage)
+    again = compiled(**{"stage": stage, **change(monkeypatch, tmp_path)})
+    assert _folder(first) != _folder(again)
+    assert len(atc.lines) == 2
+
+
+def _other_weights(folder: Path) -> Pipeline:
+    (folder / "other").mkdir()
+    pipeline = Pipeline("vector")
+    scaled = tiny.Scale(2.0)(pipeline.input("x", tiny.VECTOR))
+    pipeline.output(y=Model(tiny.vector_model(folder / "other", seed=9))(scaled))
+    return pipeline
+
+
+def test_without_a_cache_the_file_is_there_until_it_is_let_go(
+    atc: Atc, stage: BuiltStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GEPIPE_CACHE", "off")
+    files = compile_stage(stage, 4, Settings(), SOC)
+    folder = _folder(files)
+    assert (folder / "dense_gears.om").exists()
+    files.let_go()
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("cache", ["on", "off"])
+def test_a_failing_atc_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stage: BuiltStage, cache: str
+) -> None:
+    put_atc_on_path(monkeypatch, fail="E19010: no")
+    monkeypatch.setenv("GEPIPE_CACHE", str(tmp_path / "cache") if cache == "on" else "off")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temp"))
+    os.mkdir(tmp_path / "temp")
+    with pytest.raises(DeviceError, match="E19010"):
+        compile_stage(stage, 4, Settings(), SOC)
+    left = [path for path in tmp_path.rglob("*") if path.suffix in (".om", ".onnx") and "temp" in str(path)]
+    assert not left
+    assert not list((tmp_path / "temp").iterdir())
+    assert not (tmp_path / "cache" / "entries").exists()
+
+
+def test_a_name_with_a_colon_is_another_in_the_file(atc: Atc, tmp_path: Path) -> None:
+    """A second level's input has the name that the first model's exporter gave its output."""
+    save(
+        tmp_path / "a.onnx",
+        [node("Tanh", ["x"], ["onnx::Add_3"])],
+        [tensor("x", ("batch", 8))],
+        [tensor("onnx::Add_3", ("batch", 8))],
+    )
+    save(
+        tmp_path / "b.onnx",
+        [node("Add", ["p", "q"], ["y"])],
+        [tensor("p", ("batch", 8)), tensor("q", ("batch", 8))],
+        [tensor("y", ("batch", 8))],
+    )
+    pipeline = Pipeline("colon")
+    a = Model(tmp_path / "a.onnx")(pipeline.input("x", tiny.VECTOR))
+    pipeline.output(y=Model(tmp_path / "b.onnx")(a, tiny.Scale(2.0)(a)))
+    plan = pipeline.compile(gears=(1, 2))
+    _plans.append(plan)
+    (stage,) = [stage for name, stage in plan.built.items() if name.startswith("b")]
+    assert any(":" in key for key, _ in stage.graph.inputs)
+    files = compiled(stage, rows=2)
+    assert all(":" not in name for name in files.names.values())
+    assert atc.flags()[0].count(":") == 2
+
+
+def test_a_shape_that_depends_on_data_is_refused(tmp_path: Path) -> None:
+    where = [
+        node("NonZero", ["x"], ["i"]),
+        node("ReduceSum", ["i"], ["s"], keepdims=0),
+        node("Cast", ["s"], ["c"], to=1),
+    ]
+    add = node("Add", ["x", "c"], ["y"])
+    save(tmp_path / "nz.onnx", [*where, add], [tensor("x", ("batch", 8))], [tensor("y", ("batch", 8))])
+    pipeline = Pipeline("nonzero")
+    pipeline.output(y=Model(tmp_path / "nz.onnx")(pipeline.input("x", TensorSpec("float32", (8,)))))
+    stage = built(pipeline.compile(gears=(1,)))
+    with pytest.raises(DeviceError, match="depends on data, from node") as error:
+        compile_stage(stage, 1, Settings(), SOC)
+    assert "cut the model before that node" in error.value.fix
