@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from pathlib import Path
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file, or replace it, in one step. Errors: OSError; then what was there is still there."""
+    """Write a file, or replace it, in one step. Errors: OSError; then what was there is still there.
+
+    Of a symbolic link it is the file that is replaced; what is no file, as /dev/null, is refused: root could do it.
+    """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is not a file", str(path))
     fresh = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}")
     try:
         fresh.write_text(text, encoding="utf-8")

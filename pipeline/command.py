@@ -48,7 +48,7 @@ GearsText = Annotated[
     typer.Option("--gears", metavar="SIZES", help='Batch sizes, as "1,2,4,8": a static graph for each. By default 1.'),
 ]
 Streams = Annotated[Optional[int], typer.Option("--streams", help="How many batches may run at once. By default 1.")]
-DeviceName = Annotated[str, typer.Option("--device", help="cpu, or null: answers zeros, without calculating.")]
+DeviceName = Annotated[str, typer.Option("--device", help="cpu; npu:0, npu:0,1; null: answers zeros.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
 
 FAILED = 1

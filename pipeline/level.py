@@ -218,8 +218,7 @@ class Level:
         return done
 
     def _run_steps(self, item: Item, out: Mapping[str, Array], on_gear: Any = None) -> bool:
-        if self._recorder.trace is not None:
-            item.made = []
+        item.made = None if self._recorder.trace is None else []  # of this level alone: a trace may end in between
         item.times.append(clock())
         if self.host is not None:
             try:

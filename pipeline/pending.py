@@ -39,6 +39,7 @@ class Awaited(Future[Answer]):
 
 
 def waits_for_itself() -> DeviceError:
+    """What is said on a worker that would wait for a worker."""
     return DeviceError(
         "a thread of the session would wait for the session itself",
         fix="in an op or a callback, call session.run, or go on in another callback: future.add_done_callback(...)",
@@ -127,5 +128,6 @@ class Pending:
         return given_up
 
     def _trace(self) -> None:
-        if self._recorder.trace is not None:
-            self._recorder.trace.pending(len(self._jobs))
+        trace = self._recorder.trace
+        if trace is not None:
+            trace.pending(len(self._jobs))

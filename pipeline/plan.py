@@ -62,7 +62,7 @@ class Plan:
         return (*self.graph.advice, *(finding for stage in self.built.values() for finding in stage.findings))
 
     def session(self, device: str | Device = "cpu") -> Session:
-        """Open the plan on a device: "cpu", "null", or a Device.
+        """Open the plan on a device: "cpu", "null", "npu:0", "npu:0,1", "npu" (the deployment's cards), or a Device.
 
         Errors: DeviceError; there is never a fallback to another device.
         """

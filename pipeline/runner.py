@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from time import perf_counter as clock
 from typing import TYPE_CHECKING, Any
 
@@ -59,12 +59,13 @@ class Runner:
             self.prepare(item)
         self._advance(items, slot, 0)
 
-    def run_group(self, group: Group, items: Sequence[Item], left_device: Callable[[], None]) -> None:
-        """The rest of the way of a group that stands ready in its rows of the first level.
+    def run_group(self, group: Group, items: Sequence[Item]) -> DeviceError | None:
+        """The device stages of a group that stands ready in its rows of the first level; what went wrong there."""
+        return self._on_device(self.levels[0], group, len(items))
 
-        left_device: called once, when its stream is free again and the group goes on.
-        """
-        self._run(group, items, 0, left_device)
+    def finish_group(self, group: Group, items: Sequence[Item], error: DeviceError | None) -> None:
+        """The rest of its way."""
+        self._go_on(group, items, 0, error)
 
     def close(self) -> None:
         for engine in self.engines.values():
@@ -102,14 +103,10 @@ class Runner:
             if group.filled:
                 self._run(group, group.take(), depth)
 
-    def _run(
-        self, group: Group, items: Sequence[Item], depth: int, left_device: Callable[[], None] | None = None
-    ) -> None:
-        try:
-            error = self._on_device(self.levels[depth], group, len(items))
-        finally:
-            if left_device is not None:
-                left_device()
+    def _run(self, group: Group, items: Sequence[Item], depth: int) -> None:
+        self._go_on(group, items, depth, self._on_device(self.levels[depth], group, len(items)))
+
+    def _go_on(self, group: Group, items: Sequence[Item], depth: int, error: DeviceError | None) -> None:
         if error is None:
             for row, item in enumerate(items):
                 for buffer in group.outputs:
@@ -173,8 +170,9 @@ class Runner:
         item.values.clear()
         item.times.append(clock())
         self.recorder.samples.add(item.times, item.copied_in, item.copied_out)
-        if self.recorder.trace is not None:
-            self.recorder.trace.copy(COPY_OUT, item.number, item.times[-2], item.times[-1], item.copied_out)
+        trace = self.recorder.trace
+        if trace is not None:
+            trace.copy(COPY_OUT, item.number, item.times[-2], item.times[-1], item.copied_out)
 
     def _is_new(self, value: Any, item: Item) -> bool:
         """Whether an op made this array, rather than hand on the caller's or a constant, and for this output alone."""

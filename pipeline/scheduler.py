@@ -6,7 +6,8 @@ import atexit
 import logging
 import threading
 import weakref
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from functools import partial
 from os import getpid
@@ -20,7 +21,7 @@ from ops import DeviceError, GepipeError, QueueError
 
 from .deployment import Batching
 from .forming import NEVER, Forming, Ticket
-from .level import Group, Seat, Sizes
+from .level import Group, Item, Seat, Sizes
 from .pending import Answer, Awaited, Job, Pending, waits_for_itself
 from .runner import Runner
 
@@ -50,7 +51,9 @@ class Scheduler:
             slots = slots[: streams + 2]
         ahead = streams - streams // device.in_flight
         self._forming = Forming(first, slots, streams, batching, device.on_host, ahead)
+        self._on_host = device.on_host
         self._on_host_alone = not first.engines
+        self._unfinished: deque[Task] = deque()
         cores = usable_cores()
         count = max(cores, streams) if device.on_host or self._on_host_alone else cores + streams
         self.window = (len(slots) + 1) * self._forming.rows + 2 * count
@@ -136,6 +139,10 @@ class Scheduler:
             while self._broken is None:
                 now = monotonic()
                 waiting = bool(self._pending)
+                if self._unfinished:
+                    if waiting or self._forming.groups:
+                        self._changed.notify()
+                    return self._unfinished.popleft()
                 group = self._forming.due(waiting, now)
                 if group is not None:
                     if waiting:
@@ -191,14 +198,45 @@ class Scheduler:
         if failed:
             self._answer(job, fault)
 
-    def _run(self, group: Group) -> None:
-        """The device stages of a batch, and all that follows."""
+    def _run(self, group: Group | None) -> None:
+        while group is not None:
+            group = self._run_one(group)
+
+    def _run_one(self, group: Group) -> Group | None:
+        """The device stages of a batch, and all that follows.
+
+        A device of its own does not wait for that: where the next batch is ready, this thread returns it, to run it at
+        once, and another does what follows.
+        """
+        error: DeviceError | None = None
         fault: BaseException | None = None
         jobs = group.take()
         try:
-            self._runner.run_group(group, jobs, self._left_device)
-        except BaseException as error:
-            fault = error
+            error = self._runner.run_group(group, jobs)
+        except BaseException as caught:
+            fault = caught
+        finish = partial(self._finish, group, jobs, error, fault)
+        with self._changed:
+            self._forming.left_device()
+            following = None if self._on_host else self._forming.due(bool(self._pending), monotonic())
+            if following is not None:
+                self._unfinished.append(finish)
+            if following is not None or self._forming.groups:
+                self._changed.notify()
+        if following is None:
+            finish()
+        return following
+
+    def _finish(
+        self, group: Group, jobs: Sequence[Item], error: DeviceError | None, fault: BaseException | None
+    ) -> None:
+        """The way of a batch from the device to the answers."""
+        try:
+            if fault is None:
+                self._runner.finish_group(group, jobs, error)
+        except BaseException as caught:
+            fault = caught
+        if fault is not None:
             for row in range(len(jobs)):
                 group.clear(row)
         with self._changed:
@@ -218,12 +256,6 @@ class Scheduler:
             fault = error
         self._answer(job, fault)
 
-    def _left_device(self) -> None:
-        with self._changed:
-            self._forming.left_device()
-            if self._forming.groups:
-                self._changed.notify()
-
     def _expire(self, job: Job) -> None:
         if not job.start():
             self._unanswered.discard(job)
@@ -235,7 +267,7 @@ class Scheduler:
     def _cancel(self, job: Job) -> None:
         self._unanswered.discard(job)
         job.future.cancel()
-        job.future.set_running_or_notify_cancel()
+        job.start()
 
     def _answer(self, job: Job, fault: BaseException | None = None) -> None:
         self._unanswered.discard(job)
@@ -257,8 +289,9 @@ class Scheduler:
             self._recorder.requests.fail()
         else:  # it was checked first, and waited then; Recorder.requests has it the other way round
             self._recorder.requests.add((1, started, job.came + started - job.checked, job.came, clock()))
-        if self._recorder.trace is not None:
-            self._recorder.trace.queue(job.number, job.checked, started)
+        trace = self._recorder.trace
+        if trace is not None:
+            trace.queue(job.number, job.checked, started)
 
     def _break(self, error: BaseException) -> None:
         with self._changed:

@@ -206,11 +206,14 @@ class Session:
         self._slots.close()
         self._streams.close()
         self._runner.close()
-        self.device.close()
-        if self._recorder.trace is not None:
-            self._endings.append(self._recorder.trace.stop)
-        for end in self._endings:
-            end()
+        trace = self._recorder.trace
+        if trace is not None:
+            self._endings.append(trace.stop)
+        try:
+            self.device.close()
+        finally:
+            for end in self._endings:
+                end()
 
     def _run(self, samples: Sequence[Mapping[str, Any]]) -> list[Answer | GepipeError]:
         came = clock()
@@ -228,8 +231,9 @@ class Session:
             self._recorder.requests.fail()
         else:
             self._recorder.requests.add((len(items), checked, started, came, clock()))
-        if self._recorder.trace is not None:
-            self._recorder.trace.request(len(items), failed, came, started, checked)
+        trace = self._recorder.trace
+        if trace is not None:
+            trace.request(len(items), failed, came, started, checked)
         return [item if isinstance(item, GepipeError) else item.error or item.answer for item in items]
 
     def _submit(self, sample: Mapping[str, Any], limited: bool = True) -> Future[Answer]:

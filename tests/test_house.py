@@ -27,6 +27,7 @@ NOT_MIRRORS = {
     "tests/test_skips.py": "tests/conftest.py",
     "tests/acl_sim/test_atc.py": "tests/acl_sim/atc_sim",
     "tests/acl_sim/test_calls.py": "tests/acl_sim/acl_sim: the life of things",
+    "tests/acl_sim/test_descs.py": "tests/acl_sim/acl_sim/mdl_desc.py",
     "tests/acl_sim/test_faults.py": "tests/acl_sim/acl_sim/faults.py, process.py",
     "tests/acl_sim/test_memory.py": "tests/acl_sim/acl_sim: bytes",
     "tests/acl_sim/test_models.py": "tests/acl_sim/acl_sim: models, datasets, streams",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import onnx
 
-from ops import Finding
+from ops import BuildError, Finding
 
 from ..build import Progress, assembled, make
 from ..gears import Gears
@@ -26,8 +28,18 @@ def build_cached(
     """What `build` makes, and the folder that its graphs lie in: they are there until it is closed.
 
     Where the cache cannot be used, the stage is built without it, and a finding says so.
-    Errors: as build; OSError where there is no room for the graphs in the folder for temporary files either.
+    Errors: as build; BuildError for a model that is replaced meanwhile, since its graph and its weights are read one
+    after the other; OSError where there is no room for the graphs in the folder for temporary files either.
     """
+    before = _versions(stage)
+    built, held = _built(stage, gears, cache, progress)
+    if _versions(stage) != before:
+        held.close()
+        raise _replaced(stage)
+    return built, held
+
+
+def _built(stage: StageGraph, gears: Gears, cache: Cache | None, progress: Progress | None) -> tuple[BuiltStage, Held]:
     progress = progress or (lambda what, done, total: None)
     model, notes = assembled(stage, gears)
     if cache is not None:
@@ -72,17 +84,40 @@ def _into(
     progress: Progress,
     unchanged: Callable[[], bool],
 ) -> tuple[Made, Held]:
-    """Build an entry. One whose files of weights have changed meanwhile is nobody else's."""
+    """Build an entry. Errors: BuildError where its files of weights have changed meanwhile."""
     held = cache.new()
     try:
         made = make(stage, gears, model, held.path, progress)
-        if unchanged():
-            models = dict.fromkeys(step.op.file for step in stage.steps if isinstance(step.op, Model))
-            made = cache.keep(key, held, About(stage.name, tuple(map(str, gears)), tuple(models)), made)
-        return made, held
+        if not unchanged():
+            raise _replaced(stage)
+        about = About(stage.name, tuple(map(str, gears)), tuple(_models(stage)))
+        return cache.keep(key, held, about, made), held
     except BaseException:
         held.close()
         raise
+
+
+def _models(stage: StageGraph) -> dict[str, None]:
+    """The files of its models, each once."""
+    return dict.fromkeys(step.op.file for step in stage.steps if isinstance(step.op, Model))
+
+
+def _versions(stage: StageGraph) -> list[tuple[int, ...]]:
+    """Of the files of its models, as far as they are there."""
+    found: list[tuple[int, ...]] = []
+    for file in _models(stage):
+        with suppress(OSError, ValueError):  # a path with a NUL is a ValueError
+            status = os.stat(file)
+            found.append((status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+    return found
+
+
+def _replaced(stage: StageGraph) -> BuildError:
+    return BuildError(
+        f"a model of stage '{stage.name}' was replaced while it was built: {', '.join(_models(stage))}",
+        fix="compile again, when nobody writes to it",
+        where=stage.steps[0].where,
+    )
 
 
 def _unusable(stage: StageGraph, error: OSError) -> Finding:

@@ -132,9 +132,7 @@ def _as_alike(step: Step, op: object) -> str:
 def _widens(graph: Graph, step: Step) -> bool:
     """Whether it casts bytes to float32, which holds them all."""
     return (
-        type(step.op) is Cast
-        and graph.specs[step.inputs[0]].dtype == "uint8"
-        and step.outputs[0][2].dtype == "float32"
+        type(step.op) is Cast and graph.specs[step.inputs[0]].dtype == "uint8" and step.outputs[0][2].dtype == "float32"
     )
 
 

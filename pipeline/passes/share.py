@@ -31,7 +31,7 @@ def share(graph: Graph, deployment: Deployment) -> tuple[Graph, tuple[Change, ..
         if not _can_be_shared(step, specs):
             kept.append(step)
             continue
-        other = first.setdefault((step.op, step.inputs), step)
+        other = first.setdefault((step.op, repr(step.op), step.inputs), step)  # 0.0 == -0.0, but not to the byte
         if other is step:
             kept.append(step)
             continue

@@ -48,7 +48,7 @@ class ChromeTrace:
         self._title = title
         self._events: deque[Event] = deque(maxlen=max_events)
         self._lock = threading.Lock()
-        if self.file.is_dir() or not os.access(self.file.parent, os.W_OK):
+        if (self.file.exists() and not self.file.is_file()) or not os.access(self.file.parent, os.W_OK):
             raise WrongUse(f"{self.file} cannot be written", fix="name a file in a folder that is there")
         self._begin = perf_counter()
 

@@ -39,7 +39,7 @@ def register(recorder: Recorder, registry: CollectorRegistry | None = None) -> C
     """From now on, what this recorder counts is in the registry (by default prometheus_client's own), with all others'.
 
     What is returned takes it out again.
-    Errors: GepipeError where prometheus-client is not installed.
+    Errors: GepipeError where prometheus-client is not installed, or another collector has the names.
     """
     try:
         from prometheus_client import REGISTRY
@@ -50,24 +50,40 @@ def register(recorder: Recorder, registry: CollectorRegistry | None = None) -> C
     with _lock:
         collector = _collectors.get(registry)
         if collector is None:
-            collector = _collectors[registry] = Collector()
-            registry.register(collector)
-    collector.recorders.add(recorder)
-    return lambda: collector.recorders.discard(recorder)
+            collector = Collector()
+            try:
+                registry.register(collector)
+            except ValueError as error:
+                fix = "give the session's metrics a registry of their own"
+                raise GepipeError("another collector of this registry has Triton's names", fix=fix) from error
+            _collectors[registry] = collector
+    collector.add(recorder)
+    return lambda: collector.remove(recorder)
 
 
 class Collector:
     """All recorders of one registry, for a name may be in a registry only once. Equal models are added up."""
 
     def __init__(self) -> None:
-        self.recorders: WeakSet[Recorder] = WeakSet()  # a session that nobody closed goes, too
+        self._recorders: WeakSet[Recorder] = WeakSet()  # a session that nobody closed goes, too
+        self._lock = threading.Lock()  # a set may not change while it is walked over
+
+    def add(self, recorder: Recorder) -> None:
+        with self._lock:
+            self._recorders.add(recorder)
+
+    def remove(self, recorder: Recorder) -> None:
+        with self._lock:
+            self._recorders.discard(recorder)
 
     def describe(self) -> Iterator[Metric]:
         """The names, which a registry keeps others from taking."""
         return self._metrics(())
 
     def collect(self) -> Iterator[Metric]:
-        return self._metrics(tuple(self.recorders))
+        with self._lock:
+            recorders = tuple(self._recorders)
+        return self._metrics(recorders)
 
     def _metrics(self, recorders: tuple[Recorder, ...]) -> Iterator[Metric]:
         from prometheus_client.metrics_core import GaugeMetricFamily, Metric

@@ -31,7 +31,7 @@ class Recorder:
     the results; with the bytes that were copied in and out.
     runs: for each level, the device's parts, with the rows of a run. All three take passes, see Series.
     numbers: those of the samples. pending: how many samples wait to be put into a batch.
-    trace: takes every slice, while there is one.
+    trace: takes every slice, while there is one. Another thread may end it at any time: look once.
     """
 
     def __init__(self, plan: Plan, device: str) -> None:

@@ -15,7 +15,7 @@ from .ports import USUAL
 from .schema import enum_name
 from .tensor import ITEM_BYTES
 
-_DEVICES = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
+DEVICES = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
 _DRIVER = ("/usr/local/Ascend/driver", "/usr/local/dcmi", "/usr/local/bin/npu-smi", "/etc/ascend_install.info")
 _ALL_CARDS = "$(printf -- '--device=%s ' /dev/davinci[0-9]*)"
 
@@ -51,7 +51,7 @@ def ascend_command(
     lines = [
         "docker run --rm",
         " ".join(devices),
-        " ".join(f"--device={device}" for device in _DEVICES),
+        " ".join(f"--device={device}" for device in DEVICES),
         *(f"--volume={path}:{path}:ro" for path in _DRIVER),
         f"--volume={shlex.quote(str(repository.resolve()))}:/models:ro",
         f"--shm-size={math.ceil(shared_memory(configs) / _MEBIBYTE)}m",

@@ -172,7 +172,8 @@ class _Reader:
                 self._open(levels, self._entry(entry.name))
                 return
             if not colon and self._token.text != "]":
-                raise self._broken(f'expected "{{", found "{self._token.text}": a list of values needs ":" before its "["')
+                found = f'expected "{{", found "{self._token.text}"'
+                raise self._broken(f'{found}: a list of values needs ":" before its "["')
             entry.text = self._scalars()
         elif self._token.text in _CLOSING:
             self._open(levels, entry)

@@ -6,6 +6,7 @@ import dataclasses
 import math
 import threading
 from collections.abc import Callable, Hashable, Sequence
+from functools import reduce
 from time import perf_counter as clock
 
 import numpy as np
@@ -17,11 +18,11 @@ from ge_engine.pool import Pool
 from ..deployment import Deployment
 from ..plan import Plan
 from ..runner import Runner
-from .search import Measured
+from .search import Measured, better
 from .space import Point, Share, with_share
 
 Open = Callable[[Deployment], Device]
-_WINDOWS = 2  # of which the better counts: what else a machine does can only slow it down
+_WINDOWS = 2  # of which the better counts
 _LEAST_STEPS = 2  # of each stream in a window
 
 
@@ -43,8 +44,7 @@ class Steps:
         """Errors: DeviceError."""
         loaded = self._load(point.share)
         lanes = loaded.lanes(point.streams)
-        windows = [_window(loaded, lanes, point.gear, self._window_s) for _ in range(_WINDOWS)]
-        return Measured(max(w.per_sec for w in windows), min(w.p99_us for w in windows))
+        return reduce(better, (_window(loaded, lanes, point.gear, self._window_s) for _ in range(_WINDOWS)))
 
     def __enter__(self) -> Steps:
         return self
@@ -128,8 +128,13 @@ def _window(loaded: _Loaded, lanes: Sequence[int], rows: int, seconds: float) ->
     threads = [threading.Thread(target=work, args=pair, daemon=True) for pair in zip(lanes, times)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    try:
+        for thread in threads:
+            thread.join()
+    finally:  # also after Ctrl-C: the device is closed next
+        unfinished.clear()
+        for thread in threads:
+            thread.join()
     if errors:
         raise errors[0]
     per_sec = sum(rows * len(mine) / sum(mine) for mine in times)

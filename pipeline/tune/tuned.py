@@ -44,6 +44,7 @@ def tune(case: Case, measure: Measure, limit_us: float = math.inf) -> Tuned:
     search = Search(case.space, measure)
     by_gear = case.manners.pads and case.traffic is not None
     search.run(limit_us, spare=int(_SPARE * search.budget) if by_gear else 0)
+    search.again()
     chosen = choose(case.options(search.tried, search.surface), limit_us)
     for gear in reversed(chosen.gears):
         search.try_(chosen.point._replace(gear=gear))

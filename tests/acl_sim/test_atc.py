@@ -67,6 +67,8 @@ def image_file(folder: Path) -> Path:
         ((SHAPE,), "E10011"),
         (("--input_shape=x:0,6",), "E10011"),
         (("--input_shape=x,6",), "E10002"),
+        (("--input_shape=:1,6",), "E10002"),
+        (("--input_shape=x:1,6;x:1,6",), "E10002"),
         (("--input_shape=x:1.5,6",), "E10002"),
         (("--input_shape=x:one,6",), "E10002"),
         (("--input_shape=z:1,6",), "E10016"),
@@ -110,9 +112,12 @@ def test_a_command_line_is_refused_with_its_code(tmp_path: Path, flags: tuple[st
         ("soc_version", "", "E10054"),
         ("framework", "", "E10007"),
         ("framework", "--framework=6", "E10007"),
+        ("framework", "--framework=3", "E10055"),
+        ("framework", "--framework=5 --mode=1", "E10055"),
         ("soc_version", "--soc_version=910B4", "E10001"),
         ("model", "--model=nowhere.onnx", "E10001"),
         ("output", "--output=a+b", "E10001"),
+        ("output", "--output=nowhere/y", "E10001"),
         ("output", "--output=folder/", "E10022"),
     ],
 )
@@ -122,7 +127,7 @@ def test_what_every_command_needs(
     model = onnx_file(tmp_path)
     flags = {"model": model, "framework": 5, "output": tmp_path / "y", "soc_version": SOC}
     command = [f"--{name}={value}" for name, value in flags.items() if name != without]
-    assert main([*command, *filter(None, [instead])]) == 1
+    assert main([*command, SHAPE, BATCHES, *instead.split()]) == 1
     assert capsys.readouterr().out.splitlines()[-1].startswith(f"{code}: ")
 
 
@@ -151,10 +156,19 @@ def _gelu(folder: Path) -> Path:
 def test_a_path_has_only_characters_that_atc_takes(tmp_path: Path) -> None:
     folder = tmp_path / "a model"
     folder.mkdir()
-    assert "E10001: Value" in atc(onnx_file(folder), SHAPE, BATCHES)
+    assert f"E10001: Value {folder / 'double.onnx'} for parameter --model" in atc(onnx_file(folder), SHAPE, BATCHES)
     folder = tmp_path / "模型"
     folder.mkdir()
     assert "ATC run success" in atc(onnx_file(folder), SHAPE, BATCHES)
+
+
+def test_aipp_does_not_go_with_dims_and_is_not_simulated(tmp_path: Path) -> None:
+    config = tmp_path / "aipp.cfg"
+    config.write_text("aipp_op { aipp_mode: static }", encoding="utf-8")
+    aipp = f"--insert_op_conf={config}"
+    text = atc(onnx_file(tmp_path), SHAPE, "--dynamic_dims=1;2", "--input_format=ND", aipp)
+    assert f"E10001: Value {config} for parameter --insert_op_conf is invalid." in text
+    assert "E10055" in atc(onnx_file(tmp_path), SHAPE, BATCHES, aipp)
 
 
 def test_a_file_that_is_no_onnx_is_refused(tmp_path: Path) -> None:

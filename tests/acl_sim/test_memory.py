@@ -156,6 +156,28 @@ def test_s6_what_a_stream_brings_to_pinned_memory_it_may_send_again(npu: Npu, tm
     card.close()
 
 
+def test_s5_an_address_that_malloc_never_gave_is_caught(broken: Card) -> None:
+    card = broken
+    with pytest.raises(Violation, match=r"S5: memcpy: .* is not in memory that is allocated"):
+        card.rt.memcpy(card.output + 4096, 8, card.pinned, 8, 1)
+
+
+def test_s6_a_copy_within_the_host_is_not_for_a_stream(broken: Card) -> None:
+    card = broken
+    with pytest.raises(Violation, match="S6: memcpy_async from host to host"):
+        card.rt.memcpy_async(card.pinned, 8, card.answer_at, 8, 0, card.stream)
+
+
+def test_s14_memset_is_for_memory_of_the_card(broken: Card) -> None:
+    card = broken
+    host = np.zeros(8, np.uint8)
+    with pytest.raises(Violation, match=r"S14: memset of .* which is no device or pinned memory"):
+        card.rt.memset(host.ctypes.data, 8, 0, 8)
+    assert card.rt.memset(card.output, 4, 0, 8) == 100000
+    assert card.rt.memset(card.output, 8, 256, 8) == 100000
+    assert card.rt.get_mem_info(0) == (0, 0, 100000)
+
+
 def test_memset_and_copies_on_the_device(npu: Npu, tmp_path: Path) -> None:
     card = Card(npu(), geared(tmp_path))
     card.ok(card.rt.memset(card.output, card.size, 0, card.size))

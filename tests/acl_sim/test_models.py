@@ -104,6 +104,14 @@ def test_s10_gears(npu: Npu, tmp_path: Path) -> None:
     card.close()
 
 
+def test_s10_a_gear_needs_its_buffer(broken: Card) -> None:
+    card = broken
+    none = card.dataset((card.inputs[0], card.size))
+    small = card.dataset((card.inputs[0], card.size), (card.inputs[1], 4))
+    for given in (none, small):
+        assert card.mdl.set_dynamic_batch_size(card.model, given, 1, 2) == 100000
+
+
 def test_s10_a_gear_set_while_a_run_reads_it_is_caught(broken: Card) -> None:
     card = broken
     card.gear(1)
@@ -169,6 +177,8 @@ def test_s16_a_reader_on_another_stream_waits_for_an_event(broken: Card) -> None
     event = card.got(card.rt.create_event())
     with pytest.raises(Violation, match="S16: stream_wait_event on an event that was never recorded"):
         card.rt.stream_wait_event(other, event)
+    with pytest.raises(Violation, match="S16: synchronize_event on an event that was never recorded"):
+        card.rt.synchronize_event(event)
     card.ok(card.rt.record_event(event, card.stream))
     card.ok(card.rt.stream_wait_event(other, event))
     card.ok(card.rt.memcpy_async(card.answer_at, card.size, card.output, card.size, 2, other))
@@ -220,35 +230,3 @@ def test_a_model_for_another_chip_or_of_a_newer_cann_is_not_loaded(npu: Npu, tmp
     assert acl.mdl.load_from_file(str(tmp_path / "double.onnx")) == (0, 100013)
     assert acl.mdl.load_from_file(str(tmp_path / "none.om")) == (0, 100003)
     acl.rt.destroy_context(context)
-
-
-def test_a_model_from_memory(npu: Npu, tmp_path: Path) -> None:
-    card = Card(npu(), geared(tmp_path))
-    data = Path(geared(tmp_path)).read_bytes()
-    model = card.got(card.mdl.load_from_mem(card.acl.util.bytes_to_ptr(data), len(data)))
-    card.ok(card.mdl.unload(model))
-    card.world.allow = True
-    with pytest.raises(Violation, match=r"S14: load_from_mem of .* which is device memory"):
-        card.mdl.load_from_mem(card.output, 8)
-
-
-def test_the_text_of_a_failure_is_told_once(npu: Npu) -> None:
-    acl = npu().module()
-    acl.init()
-    assert acl.get_recent_err_msg() == ""
-    assert acl.rt.set_device(9) == 107001
-    assert acl.get_recent_err_msg() == "acl_sim: rt.set_device returned 107001"
-    assert acl.get_recent_err_msg() == ""
-
-
-def test_limits_of_cores_are_kept(npu: Npu, tmp_path: Path) -> None:
-    card = Card(npu(), geared(tmp_path))
-    card.ok(card.rt.set_stream_res_limit(card.stream, 0, 12))
-    card.ok(card.rt.set_device_res_limit(0, 1, 10))
-    assert card.rt.get_stream_res_limit(card.stream, 0) == (12, 0)
-    assert card.rt.get_stream_res_limit(card.stream, 1) == (0, 100000)
-    assert card.rt.get_device_res_limit(0, 1) == (10, 0)
-    card.ok(card.rt.reset_device_res_limit(0))
-    assert card.rt.get_device_res_limit(0, 1) == (0, 100000)
-    assert card.rt.set_device_res_limit(0, 2, 1) == 100000
-    card.close()

@@ -27,8 +27,16 @@ def test_what_is_measured_is_used_for_a_cpu_from_then_on(cache: Path) -> None:
     assert costs.Costs.of(Deployment()).source == "npu_ge"
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 0}', '{"format": 1, "host": {}, "speed": 3}'])
-def test_a_table_that_cannot_be_read_counts_as_none(text: str, cache: Path) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "[]", "{}", '{"format": 0}', '{"format": 1, "host": {}, "speed": 3}', "[" * 100_000),
+        *('{"format": 1, "host": []}', '{"format": 1, "host": {"Cast": "fast"}}', '{"format": 1, "call": null}'),
+        *('{"format": 1, "byte": NaN}', '{"format": 1, "stage": Infinity}', '{"format": 1, "byte": -1}'),
+        '{"format": 1, "graph": {}}',
+    ],
+)
+def test_a_table_that_nothing_can_be_weighed_by_counts_as_none(text: str, cache: Path) -> None:
     cache.parent.mkdir()
     cache.write_text(text)
     assert costs.measured_before() is None

@@ -157,3 +157,10 @@ def test_what_is_no_deployment_is_refused() -> None:
     for name in ("deployment", "cls", "self"):
         with pytest.raises(SpecError, match=f"no field '{name}'"):
             Deployment.from_json(json.dumps({name: 1}))
+
+
+@pytest.mark.parametrize("field", ["max_delay_us", "timeout_us"])
+def test_a_time_that_no_clock_counts_is_refused(field: str) -> None:
+    assert Batching(**{field: 86_400_000_000})
+    with pytest.raises(SpecError, match=rf"batching.{field} is 1{'0' * 17}\nfix: give at most 86,400,000,000"):
+        Batching(**{field: 10**17})

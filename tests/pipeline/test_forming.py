@@ -42,9 +42,9 @@ def level_of(plan: Plan, device: Device) -> Level:
     return Runner(plan, device, SLOTS, streams).levels[0]
 
 
-def forming(plan: Plan, *, on_host: bool = False, streams: int = STREAMS, **batching: Any) -> Forming:
+def forming(plan: Plan, *, on_host: bool = False, streams: int = STREAMS, ahead: int = 0, **batching: Any) -> Forming:
     level = level_of(plan, NullDevice(pads=False))
-    return Forming(level, range(SLOTS), streams, Batching(**batching), on_host)
+    return Forming(level, range(SLOTS), streams, Batching(**batching), on_host, ahead)
 
 
 def add(batches: Forming, now: float = 0.0) -> Ticket:
@@ -72,6 +72,21 @@ def test_on_a_device_of_its_own_a_batch_runs_while_a_stream_is_idle_else_it_grow
     assert run(batches) == 0
     batches.left_device()
     assert run(batches) == 3
+
+
+def test_what_would_only_be_copied_ahead_waits_to_be_full(plan: Plan) -> None:
+    batches = forming(plan, streams=2, ahead=1)
+    fill(batches)
+    assert run(batches) == 1
+    fill(batches, 3)
+    assert run(batches) == 0
+    fill(batches)
+    assert run(batches) == 4
+    fill(batches, 2)
+    batches.left_device()
+    assert run(batches) == 0
+    batches.left_device()
+    assert run(batches) == 2
 
 
 def test_on_the_hosts_cores_a_batch_waits_for_what_can_still_join(plan: Plan) -> None:
@@ -182,9 +197,11 @@ class Sample(Item):
 class World:
     """What a scheduler does, one event at a time, in an order that is drawn."""
 
-    def __init__(self, level: Level, batching: Batching, on_host: bool, samples: list[tuple[int, bool]]) -> None:
+    def __init__(
+        self, level: Level, batching: Batching, on_host: bool, ahead: int, samples: list[tuple[int, bool]]
+    ) -> None:
         self.level = level
-        self.batches = Forming(level, range(SLOTS), STREAMS, batching, on_host)
+        self.batches = Forming(level, range(SLOTS), STREAMS, batching, on_host, ahead)
         self.waiting = [(Sample(number + 1, size), fails) for number, (size, fails) in enumerate(samples)]
         self.writing: list[tuple[Sample, bool, Ticket]] = []
         self.running: list[Group] = []
@@ -264,6 +281,7 @@ SAMPLES = st.lists(st.tuples(st.integers(0, 2), st.sampled_from((False, False, T
     samples=SAMPLES,
     choices=st.lists(st.integers(0, 99), max_size=100),
     on_host=st.booleans(),
+    ahead=st.integers(0, STREAMS - 1),
     delay_us=st.sampled_from((0, 1000)),
     preferred=st.sampled_from(((), (2,), (2, 3))),
 )
@@ -275,12 +293,13 @@ def test_in_any_order_of_events_every_sample_runs_once_in_its_own_row_and_nothin
     samples: list[tuple[int, bool]],
     choices: list[int],
     on_host: bool,
+    ahead: int,
     delay_us: int,
     preferred: tuple[int, ...],
 ) -> None:
     level = level_of(sized if graded else plan, CpuDevice(threads=1))
     batching = Batching(max_delay_us=delay_us, preferred=preferred)
-    world = World(level, batching, on_host, samples)
+    world = World(level, batching, on_host, ahead, samples)
     for choice in choices:
         events = list(world.events())
         events[choice % len(events)]()

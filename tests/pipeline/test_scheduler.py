@@ -204,6 +204,30 @@ def test_the_next_batch_runs_while_the_one_before_it_is_answered(gate: Gate, tmp
         assert all(future.result(LIMIT) for future in futures)  # none had to wait for longer than the gate does
 
 
+def test_a_device_has_its_next_batch_from_the_thread_that_has_waited_for_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle, ready, answered = Forming.settle, threading.Semaphore(0), threading.Event()
+    ran: list[int] = []
+
+    def settled(forming: Forming, *arguments: Any) -> None:
+        settle(forming, *arguments)
+        ready.release()
+
+    def compute(inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> None:
+        for _ in range(0 if ran else 2):  # the first batch ends when the second is ready
+            assert ready.acquire(timeout=LIMIT)
+        assert not ran or answered.wait(LIMIT)  # and the second when another thread has answered the first
+        ran.append(threading.get_ident())
+
+    monkeypatch.setattr(Forming, "settle", settled)
+    with tiny.vector_pipeline(tmp_path).compile(gears=(1,)).session(NullDevice(compute=compute)) as session:
+        futures = [session.submit(**sample) for sample in tiny.vectors(2)]
+        futures[0].add_done_callback(lambda _: answered.set())
+        assert all(future.result(LIMIT) for future in futures)
+    assert ran[0] == ran[1]
+
+
 def test_the_samples_of_one_batch_are_prepared_side_by_side(tmp_path: Path) -> None:
     together = threading.Barrier(2)
     ran: list[int] = []
@@ -291,3 +315,18 @@ def test_a_fault_of_a_device_reaches_the_samples_of_its_batch_alone(tmp_path: Pa
             session.submit(**number(7)).result(LIMIT)
         for value in (1, 2, 3, 4, 5):
             session.submit(**number(value)).result(LIMIT)
+
+
+def test_a_callback_that_ends_its_thread_takes_nobody_else_along(
+    gated: Callable[..., Plan], gate: Gate, caplog: pytest.LogCaptureFixture
+) -> None:
+    def leave(_: object) -> None:
+        raise SystemExit(1)
+
+    with gated().session() as session:
+        occupy(session, gate)
+        futures = [session.submit(**number(value)) for value in range(5)]
+        futures[0].add_done_callback(leave)
+        gate.opened.set()
+        assert [future.result(LIMIT)["y"][0] for future in futures] == [0, 1, 2, 3, 4]
+    assert "has ended its thread" in caplog.text

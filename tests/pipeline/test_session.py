@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -298,3 +299,33 @@ def test_a_forked_process_is_told_instead_of_waiting(plan: Plan) -> None:
         os.waitpid(child, 0)
     assert text.count(f"the session belongs to process {os.getpid()}, and this is {child}, a fork of it") == 3
     assert text.count("fix: open a session in each process") == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="could not import 'onnx: no fork here")
+def test_a_forked_process_may_forget_a_session_whose_threads_were_at_work(plan: Plan) -> None:
+    (sample,) = tiny.vectors(1)
+    held, let_go = threading.Event(), threading.Event()
+
+    def hold(lock: Any) -> None:
+        with lock:
+            held.set()
+            let_go.wait(LIMIT)
+
+    session = plan.session()
+    session.submit(**sample).result(LIMIT)
+    assert session._scheduler is not None
+    holder = threading.Thread(target=hold, args=(session._scheduler._changed,))
+    holder.start()
+    assert held.wait(LIMIT)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of just this
+        child = os.fork()
+    if child == 0:
+        signal.alarm(LIMIT)  # in place of waiting for ever
+        del session
+        gc.collect()
+        os._exit(0)
+    let_go.set()
+    holder.join()
+    session.close()
+    assert os.waitpid(child, 0)[1] == 0

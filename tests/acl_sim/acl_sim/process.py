@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import sys
@@ -14,6 +13,8 @@ from .world import World
 
 BROKEN = 86  # exit code of a process that broke a rule or left something behind
 
+_worlds: list[tuple[World, str | None]] = []
+
 
 def module() -> ModuleType:
     """ACL_SIM: {"world": arguments of World, "faults": [arguments of World.fail], "report": a file}."""
@@ -21,12 +22,18 @@ def module() -> ModuleType:
     world = World(**settings.get("world", {}))
     for fault in settings.get("faults", ()):
         world.fail(**fault)
-    atexit.register(_report, world, settings.get("report"))
+    _worlds.append((world, settings.get("report")))
     return world.module()
 
 
 def report(world: World) -> dict[str, Any]:
     return {"violations": world.violations, "leaks": world.leaks(), "counts": dict(world.counts)}
+
+
+def report_all() -> None:
+    """At the end of the process: site/sitecustomize.py calls it."""
+    for world, path in _worlds:
+        _report(world, path)
 
 
 def _report(world: World, path: str | None) -> None:

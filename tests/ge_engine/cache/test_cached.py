@@ -19,7 +19,7 @@ from ge_engine.cache import Cache, build_cached, folders
 from ge_engine.gears import Gear, Gears
 from ge_engine.stage import BuiltStage, StageGraph
 from ge_engine.verify import Runner
-from ops import Finding, TensorSpec
+from ops import BuildError, Finding, TensorSpec
 
 GEARS = Gears.of_batches((1, 2))
 PROGRAM = """
@@ -153,18 +153,20 @@ def test_a_damaged_entry_that_a_plan_holds_is_left_to_it(cache: Cache, tmp_path:
     held.close()
 
 
-def test_a_model_that_changes_while_it_is_built_is_kept_by_nobody(cache: Cache, tmp_path: Path) -> None:
+@pytest.mark.parametrize("with_cache", [True, False])
+def test_a_model_that_is_replaced_while_it_is_built_is_refused(with_cache: bool, cache: Cache, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     stage = heavy_stage(path)
 
     def change(what: str, done: int, total: int) -> None:
         os.utime(path, (1e9, 1e9))
 
-    built, held = build_cached(stage, GEARS, cache, change)
+    with pytest.raises(BuildError, match=r"a model of stage 'stage' was replaced while it was built: .*model.onnx"):
+        build_cached(stage, GEARS, cache if with_cache else None, change)
     assert cache.entries() == []
+    built, held = build_cached(stage, GEARS, cache if with_cache else None)
     assert Path(built.shared[()]).exists()
     held.close()
-    assert not Path(built.shared[()]).exists()
 
 
 def test_threads_that_want_the_same_build_it_once(cache: Cache, tmp_path: Path) -> None:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -151,3 +154,22 @@ def test_a_changed_manifest_is_found(entry: tuple[Path, Made]) -> None:
 def test_a_manifest_that_is_not_there_is_damage(tmp_path: Path) -> None:
     with pytest.raises(Damaged, match=r"manifest\.json cannot be read: .*No such file"):
         manifest.read(tmp_path, KEY)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"about": {"stage": "s", "gears": [], "models": [], "owner": "me"}},
+        *({"about": None}, {"files": {"a": [1]}}, {"made": {}}, {"made": {"static": [[1]]}}, {"key": None}),
+    ],
+)
+def test_what_another_version_may_write_is_damage_and_no_fault(change: dict[str, Any], tmp_path: Path) -> None:
+    made = Made({}, {}, 0.0, None, (), ())
+    manifest.write(tmp_path, KEY, ABOUT, made)
+    place = tmp_path / manifest.MANIFEST
+    content = {**json.loads(place.read_text())["content"], **change}
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    place.write_text(json.dumps({"sha256": digest, "content": content}))
+    read = manifest.about if "about" in change else partial(manifest.read, key=KEY)
+    with pytest.raises(Damaged):
+        read(tmp_path)

@@ -172,3 +172,13 @@ def test_a_size_that_is_none_is_refused(size: str) -> None:
     with pytest.raises(BuildError, match=f"GEPIPE_CACHE_GB is '{size}'") as error:
         Cache.of_environment({"GEPIPE_CACHE_GB": size})
     assert error.value.fix == "give the most that the cache may hold in GB, as 10"
+
+
+def test_the_folder_of_a_user_who_is_not_there_is_refused() -> None:
+    with pytest.raises(BuildError, match=r"GEPIPE_CACHE is '~nobody-of-this-name/cache'.*\nfix: name a folder, or off"):
+        Cache.of_environment({"GEPIPE_CACHE": "~nobody-of-this-name/cache"})
+
+
+def test_what_is_none_of_ours_among_locks_is_no_hindrance(cache: Cache) -> None:
+    (cache.folder / "locks" / "theirs").mkdir(parents=True)
+    assert cache.clear() == []

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -9,6 +10,7 @@ import cv2
 import pytest
 import tiny
 from acl_sim import World
+from acl_sim.fixtures import put_atc_on_path
 from ascend_cases import CASES, GEARS, samples
 from weights import laid_out
 
@@ -18,6 +20,7 @@ from ge_engine.devices import open_device
 from ge_engine.engine import Engine
 from ops import DeviceError, TensorSpec
 from pipeline import Pipeline, Plan
+from pipeline.triton.config import parse
 
 
 @pytest.fixture(scope="module", params=list(CASES))
@@ -230,3 +233,48 @@ def test_many_threads_may_run_at_once(world: World, tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
     assert not wrong
+
+
+def test_precision_and_cores_of_the_deployment_reach_the_compiler(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "atc.log"
+    put_atc_on_path(monkeypatch, log=str(log))
+    monkeypatch.setenv("GEPIPE_CACHE", str(tmp_path / "cache"))
+    plan = tiny.vector_pipeline(tmp_path).compile(gears=(1, 2), precision={"dense": "fp16"}, cores="12|10")
+    with plan.session("npu:0"):
+        pass
+    (line,) = map(json.loads, log.read_text().splitlines())
+    assert {"--precision_mode_v2=fp16", "--aicore_num=12|10", f"--soc_version={world.soc}"} <= set(line)
+
+
+@pytest.mark.parametrize("name", ["chain", "sized"])
+def test_gears_are_told_to_atc_as_an_export_tells_them(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    log = tmp_path / "atc.log"
+    put_atc_on_path(monkeypatch, log=str(log))
+    monkeypatch.setenv("GEPIPE_CACHE", str(tmp_path / "cache"))
+    pipeline = tiny.sized_pipeline(tmp_path) if name == "sized" else CASES[name](tmp_path)
+    plan = pipeline.compile(gears=(1, 2, 3))
+    plan.export(tmp_path / "repository")
+    configs = [parse(path.read_text(), "24.02") for path in (tmp_path / "repository").glob("*/config.pbtxt")]
+    options = [{key: value.string_value for key, value in config.parameters.items()} for config in configs]
+    exported = sorted(
+        (_dims(option["graph.ge.inputShape"]), option["graph.ge.dynamicDims"])
+        for option in options
+        if "graph.ge.inputShape" in option
+    )
+    with plan.session("npu:0"):
+        pass
+    told = []
+    for line in map(json.loads, log.read_text().splitlines()):
+        flags = dict(flag.removeprefix("--").split("=", 1) for flag in line)
+        batches = flags.get("dynamic_batch_size", "").replace(",", ";")
+        told.append((_dims(flags["input_shape"]), flags.get("dynamic_dims") or batches))
+    assert sorted(told) == exported
+
+
+def _dims(shapes: str) -> str:
+    """Without the names, which are others in a server."""
+    return ";".join(shape.partition(":")[2] for shape in shapes.split(";"))

@@ -89,3 +89,18 @@ def test_synchronize_takes_the_modelled_time_of_all_that_was_enqueued(stage: Bui
     program.enqueue(1, Gear(4), stream)
     stream.synchronize()
     assert time.perf_counter() - start >= 0.025
+
+
+def test_two_in_flight_are_computed_one_after_the_other_and_waited_for_one_by_one(stage: BuiltStage) -> None:
+    device = NullDevice(time_us=lambda n: 10_000, in_flight=2)
+    program, streams = load(device, stage), [device.stream(index) for index in range(3)]
+    assert streams[0].shares == streams[1].shares != streams[2].shares
+    start = time.perf_counter()
+    for slot, stream in enumerate(streams[:2]):
+        program.enqueue(slot, Gear(1), stream)
+    took = []
+    for stream in streams[:2]:
+        stream.synchronize()
+        took.append(time.perf_counter() - start)
+    assert took[0] >= 0.01
+    assert took[1] >= 0.02

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from by_hand import run_by_hand
 from photos import noise
 
 import ops
+from ops import Array, TensorSpec
 from pipeline import Deployment, Pipeline
 from pipeline.graph import Graph
 from pipeline.passes.cut import cut
@@ -54,3 +56,18 @@ def test_what_others_see_too_is_computed_whole() -> None:
     pipeline.output(y=ops.CenterCrop(height=24, width=24)(small), small=small)
     graph = pipeline.validate()
     assert cut(graph, Deployment())[0] is graph
+
+
+@dataclass(frozen=True)
+class OwnCrop(ops.CenterCrop):
+    """The upper left corner."""
+
+    def run(self, image: Array, out: Array | None = None) -> Array:
+        return image[: self.height, : self.width].copy()
+
+
+def test_a_users_op_that_is_derived_from_a_crop_stays() -> None:
+    pipeline = Pipeline("own")
+    image = pipeline.input("image", TensorSpec("uint8", ("H", "W", 3)))
+    pipeline.output(y=OwnCrop(height=4, width=4)(ops.Resize(height=9, width=9, filter="pillow_bilinear")(image)))
+    assert cut(pipeline.validate(), Deployment())[1] == ()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from photos import noise, scene
 
 import ops
 from ge_engine import Model
-from ops import Edge, TensorSpec
+from ops import Array, Edge, TensorSpec
 from pipeline import Deployment, Pipeline
 from pipeline.graph import Graph
 from pipeline.passes.change import BITWISE, ONE_STEP, within
@@ -186,3 +187,31 @@ def test_an_output_keeps_its_name_and_an_error_the_users_line(tmp_path: Path) ->
     frame = noise(30, 40)
     with plan.session() as session:
         assert session.run(frame=frame)["small"].tobytes() == cv2.resize(frame, (8, 8))[:, :, ::-1].tobytes()
+
+
+@dataclass(frozen=True)
+class OwnSwap(ops.SwapChannels):
+    def run(self, image: Array, out: Array | None = None) -> Array:
+        return 255 - super().run(image)
+
+
+@dataclass(frozen=True)
+class OwnResize(ops.Resize):
+    def run(self, image: Array, out: Array | None = None) -> Array:
+        return 255 - super().run(image)
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        lambda x: ops.Resize(height=30, width=40)(OwnSwap()(x)),
+        lambda x: OwnResize(height=30, width=40)(ops.SwapChannels()(x)),
+        lambda x: normalize(OwnSwap()(x)),
+    ],
+)
+def test_a_users_op_that_is_derived_from_one_of_these_is_neither_moved_nor_passed(
+    chain: Callable[[Edge], Edge],
+) -> None:
+    graph = frames(chain)
+    assert ordered(graph) == ([step.name for step in graph.steps], set())
+    same_answer(graph, {"frame": noise(60, 80)})

@@ -135,3 +135,19 @@ def test_on_a_cpu_the_table_decides(
     pipeline.output(y=Model(tiny.picture_model(tmp_path))(normalize(tiny.Same()(image))))
     assert placed(pipeline, model_backend="onnxruntime") == there
     assert placed(pipeline) == ["normalize", "picture"], "an NPU's plan does not depend on this machine"
+
+
+@dataclass(frozen=True)
+class Inverted(ops.Normalize):
+    """It overrides what runs on the host, and inherits what would run in a graph."""
+
+    def run(self, image: Array, out: Array | None = None) -> Array:
+        return super().run(255 - image)
+
+
+def test_an_op_that_overrides_run_alone_stays_on_the_host(tmp_path: Path) -> None:
+    for op, expected in ((ops.Normalize, ["normalize", "picture"]), (Inverted, ["picture"])):
+        pipeline = Pipeline("p")
+        image = pipeline.input("image", PICTURE)
+        pipeline.output(y=Model(tiny.picture_model(tmp_path))(op(mean=(0.5,) * 3, std=(0.5,) * 3)(image)))
+        assert placed(pipeline) == expected

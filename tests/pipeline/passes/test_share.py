@@ -10,6 +10,7 @@ from photos import scene
 
 import ops
 from ge_engine import Model
+from ops import TensorSpec
 from pipeline import Deployment, Pipeline
 from pipeline.passes.share import share
 
@@ -61,3 +62,10 @@ def test_two_outputs_may_show_what_is_shared() -> None:
         answer = session.run(image=scene(9, 9, 1))
     assert answer["a"].tobytes() == answer["b"].tobytes()
     assert not np.shares_memory(answer["a"], answer["b"])
+
+
+def test_a_border_of_minus_zero_is_not_one_of_zero() -> None:
+    pipeline = Pipeline("borders")
+    image = pipeline.input("image", TensorSpec("float32", ("H", "W", 3)))
+    pipeline.output(a=ops.Pad(top=1, value=0.0)(image), b=ops.Pad(top=1, value=-0.0)(image))
+    assert share(pipeline.validate(), Deployment())[1] == ()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from pathlib import Path
 from time import perf_counter
@@ -94,6 +95,13 @@ def test_the_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_is_refused_at_once(name: str, tmp_path: Path) -> None:
     with pytest.raises(WrongUse, match=r"cannot be written\nfix: name a file in a folder that is there"):
         ChromeTrace(tmp_path / name, "t")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="could not import 'onnx: no pipes here")
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(WrongUse, match="pipe cannot be written"):
+        ChromeTrace(tmp_path / "pipe", "t")
 
 
 def test_a_folder_that_is_gone_at_the_end_is_said(tmp_path: Path) -> None:

@@ -144,3 +144,12 @@ def test_names_types_and_labels_are_those_of_a_real_server(plan: Plan, tmp_path:
             assert value(theirs, name, model) >= 0
     success = "nv_inference_request_success"
     assert value(ours, success, "vector") == value(theirs, success, "vector") == 2
+
+
+def test_a_registry_whose_names_are_taken_is_refused_each_time(plan: Plan) -> None:
+    registry = prometheus_client.CollectorRegistry()
+    prometheus_client.Gauge("nv_inference_count", "somebody else's", registry=registry)
+    with plan.session() as session:
+        for _ in range(2):
+            with pytest.raises(GepipeError, match=r"has Triton's names\nfix: .*a registry of their own"):
+                session.metrics(registry)

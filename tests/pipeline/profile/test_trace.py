@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import tiny
 
 from ge_engine import Model
 from ge_engine.devices import NullDevice
-from ops import GepipeError, OpError, TensorSpec, WrongUse
+from ops import Array, Edge, GepipeError, Op, OpError, TensorSpec, WrongUse
 from pipeline import Batching, Pipeline, Plan, Session
 
 Slice = dict[str, Any]
@@ -240,3 +241,36 @@ def test_waiting_for_a_batch_is_in_the_queue(tmp_path: Path, file: Path) -> None
 def wait_for_all(session: Session) -> None:
     for future in [session.submit(**sample) for sample in tiny.vectors(3)]:
         future.result(30)
+
+
+BETWEEN: dict[str, Callable[[], object]] = {}
+
+
+@dataclass(frozen=True)
+class Fails(Op[Edge]):
+    """Does what the test wants, and fails."""
+
+    def infer(self, x: TensorSpec) -> TensorSpec:
+        return x
+
+    def run(self, x: Array) -> Array:
+        BETWEEN["levels"]()
+        raise ValueError("of the op")
+
+
+def test_a_trace_may_end_and_another_begin_between_two_levels_of_a_sample(tmp_path: Path) -> None:
+    pipeline = Pipeline("two")
+    x = tiny.Scale(1.0)(tiny.Scale(2.0)(pipeline.input("x", tiny.VECTOR)))
+    pipeline.output(y=Fails()(Model(tiny.vector_model(tmp_path))(x)))
+    plan = pipeline.compile()
+
+    def compute(inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> None:
+        first.stop()
+
+    with plan.session(NullDevice(compute=compute)) as session:
+        first = session.trace(tmp_path / "1.json")
+        BETWEEN["levels"] = lambda: session.trace(tmp_path / "2.json")
+        with pytest.raises(OpError, match=r"node 'fails' .*ValueError: of the op"):
+            session.run(**tiny.vectors(1)[0])
+    assert named(tmp_path / "1.json", "scale_2")
+    assert not named(tmp_path / "2.json", "scale_2")

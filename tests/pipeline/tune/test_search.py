@@ -74,6 +74,24 @@ def test_no_point_is_measured_twice_and_the_budget_holds() -> None:
     assert len(calls) == len(set(calls)) == search.budget == 16
 
 
+def test_the_best_are_measured_once_more_and_the_better_value_is_kept() -> None:
+    calls: list[Point] = []
+
+    def slower_at_first(point: Point) -> Measured:
+        calls.append(point)
+        slow = 2 if calls.count(point) == 1 else 1
+        return Measured(point.gear * point.streams / slow, 10.0 * slow)
+
+    search = Search(NPU, slower_at_first)
+    search.run()
+    tried = dict(search.tried)
+    search.again()
+    twice = {point for point in tried if calls.count(point) == 2}
+    assert len(twice) == max(3, len(tried) // 4)
+    assert min(tried[point].per_sec for point in twice) >= max(tried[p].per_sec for p in tried if p not in twice)
+    assert all(search.tried[point] == Measured(2 * tried[point].per_sec, 10.0) for point in twice)
+
+
 def test_what_is_no_candidate_is_not_measured() -> None:
     search = Search(CPU, measure(CPU, shared_cores))
     assert not search.try_(Point(7, 1, 1))
@@ -81,10 +99,9 @@ def test_what_is_no_candidate_is_not_measured() -> None:
 
 
 def test_it_ends_when_nothing_better_can_be_hoped_for() -> None:
-    space = Space((1, 2, 4, 8, 16), tuple(range(1, 9)), (None,))
-    search = Search(space, lambda point: Measured(100.0, 1.0))
+    search = Search(NPU, lambda point: Measured(100.0, 1.0))
     search.run()
-    assert len(search.tried) < search.budget
+    assert search.budget / 2 <= len(search.tried) < search.budget
 
 
 def test_where_nothing_is_within_the_limit_it_goes_for_the_shortest_steps() -> None:

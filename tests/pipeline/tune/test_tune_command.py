@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tiny
 import typer.testing
+from acl_sim import World
 from click.testing import Result
 
+from ge_engine.devices.ascend import library
 from pipeline import Deployment
 from pipeline.cli import app
 from pipeline.triton import commands
@@ -149,3 +152,15 @@ def test_a_pipeline_without_a_device_stage_has_nothing_to_tune() -> None:
     result = gepipe("tune", "graph.py:bare")
     assert result.exit_code == 2
     assert "pipeline 'bare' has no device stage" in result.stderr
+
+
+def test_on_a_card_each_core_lock_is_compiled_and_nothing_is_left(npu: Callable[..., World]) -> None:
+    library.finalize()
+    world = npu()
+    try:
+        document = found("--device", "npu:0", "--cores", "12|10", "--histogram", "1:5,2:5")
+        assert {point["cores"] for point in document["tried"]} == {None, "12|10"}
+        assert document["candidates"] == 2 * 8 * 2
+        assert not world.violations
+    finally:
+        library.finalize()

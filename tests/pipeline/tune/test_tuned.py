@@ -87,8 +87,8 @@ def test_on_the_cpu_a_fifth_of_the_grid_gives_nearly_its_best() -> None:
         def is_nearly_the_best() -> bool:
             tuned = tune(Case(space, None, 4, Manners(pads=False, on_host=True)), measure)
             assert len(tuned.tried) <= MOST * len(grid)
-            mine, its = ([measure(point).per_sec for _ in range(3)] for point in (tuned.chosen.point, best))
-            return max(mine) >= 0.95 * max(its)
+            pairs = [(measure(tuned.chosen.point).per_sec, measure(best).per_sec) for _ in range(5)]
+            return max(mine for mine, _ in pairs) >= 0.95 * max(its for _, its in pairs)
 
         # What others do on this machine changes from one measurement to the next.
         assert any(is_nearly_the_best() for _ in range(4))

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import json
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -8,11 +11,14 @@ from types import ModuleType
 import pytest
 import tiny
 from acl_sim import World
+from acl_sim.fixtures import environment
 
 from ge_engine.devices import AscendDevice, open_device
 from ge_engine.devices.ascend import library
 from ge_engine.devices.ascend.meanings import MEANINGS, meaning_of
 from ops import DeviceError
+
+ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture
@@ -43,7 +49,7 @@ def test_another_module_of_that_name_is_told_by_its_place(without: pytest.Monkey
 
 def test_an_acl_that_cannot_begin_is_asked_again_the_next_time(world: World) -> None:
     world.fail("init", 507033)
-    with pytest.raises(DeviceError, match=r"acl.init failed with 507033: the card could not be opened"):
+    with pytest.raises(DeviceError, match=r"acl.init failed with 507033: the card could not be started"):
         open_device("npu:0")
     open_device("npu:0").close()
 
@@ -123,3 +129,57 @@ def test_a_device_may_be_made_by_hand(world: World, tmp_path: Path) -> None:
         assert session.device.name == "npu:1"
         session.run_batch(tiny.vectors(3))
     assert {span.device for span in world.timeline.of("run")} == {1}
+
+
+SCRIPT = """
+import sys, threading
+sys.path[:0] = ["tests/support"]
+import pathlib, tiny
+plan = tiny.vector_pipeline(pathlib.Path(sys.argv[1])).compile(gears=(1, 2, 4), streams=2)
+session = plan.session("npu:0")
+session.run_batch(tiny.vectors(3))
+futures = [session.submit(**sample) for sample in tiny.vectors(20)]
+futures[0].result()
+print("ready", flush=True)
+if sys.argv[2] == "forgets":
+    sys.exit()
+for _ in session.map(tiny.vectors(1) * 10**9):
+    pass
+"""
+
+
+def start(folder: Path, how: str) -> tuple[subprocess.Popen[str], Path]:
+    """A process of its own with the simulator as `acl`; and the file that tells what it left behind."""
+    report = folder / "report.json"
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(folder), how],
+        cwd=ROOT,
+        env=environment(report=str(report)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process, report
+
+
+@pytest.mark.parametrize("how", ["forgets", "is stopped"])
+def test_a_process_that_ends_in_any_way_but_by_force_leaves_nothing_on_the_card(tmp_path: Path, how: str) -> None:
+    process, report = start(tmp_path, how)
+    if how != "forgets":
+        process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == (0 if how == "forgets" else -signal.SIGINT), error
+    found = json.loads(report.read_text())
+    assert found["violations"] == []
+    assert found["leaks"] == []
+    assert found["counts"]["finalize"] == 1
+
+
+def test_a_process_that_is_killed_leaves_the_next_one_all_it_needs(tmp_path: Path) -> None:
+    for _ in range(2):
+        process, _ = start(tmp_path, "runs on")
+        process.kill()
+        process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGKILL

@@ -1,4 +1,4 @@
-"""doctor: is everything there, of the right make, and does it add up?"""
+"""The installation: versions, where the packages come from, and whether they work."""
 
 from __future__ import annotations
 
@@ -6,51 +6,42 @@ import importlib
 import importlib.metadata
 import json
 import platform
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-import numpy as np
-
-from ge_engine.builder import GraphBuilder
 from ge_engine.cache import Cache
 from ge_engine.cache.store import FOLDER, OFF
-from ge_engine.model import Model
-from ops import BuildError, TensorSpec
+from ops import BuildError
 
-from .pipeline import Pipeline
+from .check import Check
+from .tiny_sum import tiny_sum
 
 PACKAGES = ("pipeline", "ops", "ge_engine")
-LIBRARIES = ("numpy", "onnx", "onnxruntime", "networkx", "protobuf", "typer", "rich")
+LIBRARIES = ("numpy", "onnx", "networkx", "protobuf", "typer", "rich")
 OPENCV = ("opencv-python-headless", "opencv-python", "opencv-contrib-python", "opencv-contrib-python-headless")
+CANN_RUNTIME = "onnxruntime-cann"
 
 
-@dataclass(frozen=True)
-class Check:
-    """One thing looked at: whether it is well, what was seen, and what to do if it is not."""
-
-    name: str
-    ok: bool
-    seen: str
-    fix: str = ""
-
-
-def examine() -> Iterator[Check]:
+def examine_installation() -> Iterator[Check]:
     """Versions, where the packages come from, OpenCV, a tiny sum on each device, and the compile cache."""
     yield Check("python", True, f"{platform.python_version()} on {platform.system()} {platform.machine()}")
     for name in LIBRARIES:
         version = _version(name)
         yield Check(name, version is not None, version or "not installed", f"pip install {name}")
-    yield opencv({name: version for name in OPENCV if (version := _version(name))})
+    yield opencv(_versions(OPENCV))
     owners = importlib.metadata.packages_distributions()
+    yield onnx_runtime(_versions(sorted(set(owners.get("onnxruntime", ())))), _version("numpy") or "0")
     for package in PACKAGES:
         yield origin(package, owners.get(package, ()))
     for device in ("cpu", "null"):
         yield tiny_sum(device)
     yield compile_cache()
+
+
+def _versions(names: Sequence[str]) -> dict[str, str]:
+    return {name: version for name in names if (version := _version(name))}
 
 
 def _version(distribution: str) -> str | None:
@@ -60,14 +51,32 @@ def _version(distribution: str) -> str | None:
         return None
 
 
-def opencv(found: Mapping[str, str]) -> Check:
-    """One distribution of cv2, and no more: they overwrite each other's files."""
-    seen = ", ".join(f"{name} {version}" for name, version in found.items()) or "no distribution of cv2"
+def one_of(module: str, found: Mapping[str, str], keep: str) -> Check:
+    """One distribution of a module, and no more: they overwrite each other's files."""
+    seen = ", ".join(f"{name} {version}" for name, version in found.items()) or f"no distribution of {module}"
     if not found:
-        return Check("opencv", False, seen, "pip install opencv-python-headless")
+        return Check(keep.removesuffix("-python-headless"), False, seen, f"pip install {keep}")
     others = " ".join(found)
-    fix = f"keep one: pip uninstall {others}, then pip install opencv-python-headless; they share their files"
-    return Check("opencv", len(found) == 1, seen, fix)
+    fix = f"keep one: pip uninstall {others}, then pip install {keep}; they share their files"
+    return Check(keep.removesuffix("-python-headless"), len(found) == 1, seen, fix)
+
+
+def opencv(found: Mapping[str, str]) -> Check:
+    """The distributions of cv2."""
+    return one_of("cv2", found, "opencv-python-headless")
+
+
+def onnx_runtime(found: Mapping[str, str], numpy: str) -> Check:
+    """The distributions of onnxruntime: that for CANN is another one of the same module.
+
+    numpy: its version, with which that for CANN may not be importable.
+    """
+    check = one_of("onnxruntime", found, "onnxruntime")
+    if check.ok and CANN_RUNTIME in found:
+        seen = f"{check.seen}, with numpy {numpy}; a card is not run by it, and it falls back to the CPU in silence"
+        fix = f"pip uninstall {CANN_RUNTIME}, then pip install onnxruntime; it cannot be imported with numpy 2"
+        return Check(check.name, int(numpy.partition(".")[0]) < 2, seen, fix)
+    return check
 
 
 def origin(package: str, owners: Sequence[str]) -> Check:
@@ -76,7 +85,7 @@ def origin(package: str, owners: Sequence[str]) -> Check:
     owners: the distributions that say they hold it. An editable install does not say so.
     """
     folder = Path(str(importlib.import_module(package).__file__)).parent
-    here = Path(__file__).parent.parent
+    here = Path(__file__).parents[2]
     others = sorted(set(owners) - {"gepipe"})
     seen = f"{_ours(here)}: {folder}" if folder.parent == here else f"not beside pipeline: {folder}"
     if others:
@@ -98,18 +107,6 @@ def _ours(here: Path) -> str:
     return f"gepipe {found.version} (editable)" if is_here else "gepipe (a folder, not the installed one)"
 
 
-def tiny_sum(device: str) -> Check:
-    """Compile and run x + x: the whole walk, in small."""
-    try:
-        with tempfile.TemporaryDirectory() as folder, _doubling(folder).compile(cache=False).session(device) as session:
-            answer = session.run(x=np.full(1, 2, np.float32))["y"].tolist()
-    except Exception as error:  # whatever it is, it is what doctor is asked for
-        return Check(f"device {device}", False, f"{type(error).__name__}: {error}", "reinstall onnxruntime")
-    ok = answer == [4] or device == "null"  # the null device does not calculate
-    seen = f"2 + 2 = {answer[0]:g}" if device != "null" else "answers (it does not calculate)"
-    return Check(f"device {device}", ok, seen, "reinstall onnxruntime")
-
-
 def compile_cache() -> Check:
     """Whether what is compiled can be kept for the next time."""
     try:
@@ -122,15 +119,3 @@ def compile_cache() -> Check:
             "compile cache", False, str(error), f"give {FOLDER} a folder that can be written, or set it to {OFF}"
         )
     return Check("compile cache", True, str(cache.folder))
-
-
-def _doubling(folder: str) -> Pipeline:
-    spec = TensorSpec("float32", (1,))
-    builder = GraphBuilder(13)
-    x = builder.input("x", spec)
-    builder.output("y", builder.op("Add", x, x), spec)
-    path = Path(folder) / "double.onnx"
-    path.write_bytes(builder.model().SerializeToString())
-    pipeline = Pipeline("doctor")
-    pipeline.output(y=Model(path)(pipeline.input("x", spec)))
-    return pipeline

@@ -1,0 +1,42 @@
+"""tiny_sum: 2 + 2 on a device."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from ge_engine.builder import GraphBuilder
+from ge_engine.model import Model
+from ops import GepipeError, TensorSpec
+
+from ..pipeline import Pipeline
+from .check import Check
+
+
+def tiny_sum(device: str) -> Check:
+    """Compile and run x + x: the whole walk, in small."""
+    try:
+        with tempfile.TemporaryDirectory() as folder, _doubling(folder).compile(cache=False).session(device) as session:
+            answer = session.run(x=np.full(1, 2, np.float32))["y"].tolist()
+    except GepipeError as error:
+        seen = f"{error.where}: {error.message}" if error.where else error.message
+        return Check(f"device {device}", False, seen, error.fix or "reinstall onnxruntime")
+    except Exception as error:  # whatever it is, it is what doctor is asked for
+        return Check(f"device {device}", False, f"{type(error).__name__}: {error}", "reinstall onnxruntime")
+    ok = answer == [4] or device == "null"  # the null device does not calculate
+    seen = f"2 + 2 = {answer[0]:g}" if device != "null" else "answers (it does not calculate)"
+    return Check(f"device {device}", ok, seen, "look at npu-smi info" if device[:3] == "npu" else "reinstall onnxruntime")
+
+
+def _doubling(folder: str) -> Pipeline:
+    spec = TensorSpec("float32", (1,))
+    builder = GraphBuilder(13)
+    x = builder.input("x", spec)
+    builder.output("y", builder.op("Add", x, x), spec)
+    path = Path(folder) / "double.onnx"
+    path.write_bytes(builder.model().SerializeToString())
+    pipeline = Pipeline("doctor")
+    pipeline.output(y=Model(path)(pipeline.input("x", spec)))
+    return pipeline
