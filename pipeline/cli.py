@@ -143,24 +143,20 @@ def run(
 @app.command()
 def doctor(
     log: Annotated[Optional[Path], typer.Option("--log", metavar="FILE", help="Explain a server's log.")] = None,
+    root: Annotated[Path, typer.Option("--root", hidden=True, help="Look for devices and CANN below it.")] = Path("/"),
     as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
-    """Look at the installation: versions, packages, devices. With --log, say what a server's log means."""
+    """Look at the installation: versions, packages, devices, the NPU. With --log, say what a server's log means."""
     with errors(debug):
         if log is not None:
             _explain_log(log, as_json)
             return
-        checks = list(examine())
+        checks = list(examine(root))
         if as_json:
             print_json({"checks": [vars(check) for check in checks]})
         else:
-            table = new_table("", "what", "seen")
             for item in checks:
-                seen = item.seen if item.ok else f"{item.seen}\nfix: {item.fix}"
-                table.add_row(
-                    Text("ok" if item.ok else "NO", style="green" if item.ok else "red"), item.name, Text(seen)
-                )
-            out.print(table)
+                out.print(Text(str(item), style="" if item.ok else "red"), soft_wrap=True)
         if not all(item.ok for item in checks):
             raise typer.Exit(FAILED)
 

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from time import perf_counter as clock
+from traceback import clear_frames
 from typing import Any
 
 from ops import DeviceError, QueueError
@@ -60,6 +61,14 @@ class Job(Item):
         self.future = future
         self.limited = limited
         self.expires = expires
+
+    def let_go(self, error: BaseException | None) -> None:
+        """It has failed. Who keeps the error is not to keep its pictures, in the frames that the error came through."""
+        self.values.clear()
+        self.given = ()
+        while error is not None:
+            clear_frames(error.__traceback__)
+            error = error.__cause__ or error.__context__
 
     def start(self) -> bool:
         """Whether somebody still waits for it; from now on it is too late to cancel it."""

@@ -273,6 +273,8 @@ class Scheduler:
         self._unanswered.discard(job)
         failure = job.error or fault
         self._record(job, failed=failure is not None)
+        if failure is not None:
+            job.let_go(failure)
         try:
             if failure is not None:
                 job.future.set_exception(failure)

@@ -51,19 +51,19 @@ def _version(distribution: str) -> str | None:
         return None
 
 
-def one_of(module: str, found: Mapping[str, str], keep: str) -> Check:
-    """One distribution of a module, and no more: they overwrite each other's files."""
-    seen = ", ".join(f"{name} {version}" for name, version in found.items()) or f"no distribution of {module}"
-    if not found:
-        return Check(keep.removesuffix("-python-headless"), False, seen, f"pip install {keep}")
-    others = " ".join(found)
-    fix = f"keep one: pip uninstall {others}, then pip install {keep}; they share their files"
-    return Check(keep.removesuffix("-python-headless"), len(found) == 1, seen, fix)
-
-
 def opencv(found: Mapping[str, str]) -> Check:
     """The distributions of cv2."""
-    return one_of("cv2", found, "opencv-python-headless")
+    return _one_of("opencv", found, "opencv-python-headless")
+
+
+def _one_of(module: str, found: Mapping[str, str], keep: str) -> Check:
+    """One distribution of a module, and no more: they overwrite each other's files."""
+    seen = ", ".join(f"{name} {version}" for name, version in found.items()) or "not installed"
+    if not found:
+        return Check(module, False, seen, f"pip install {keep}")
+    others = " ".join(found)
+    fix = f"keep one: pip uninstall {others}, then pip install {keep}; they share their files"
+    return Check(module, len(found) == 1, seen, fix)
 
 
 def onnx_runtime(found: Mapping[str, str], numpy: str) -> Check:
@@ -71,7 +71,7 @@ def onnx_runtime(found: Mapping[str, str], numpy: str) -> Check:
 
     numpy: its version, with which that for CANN may not be importable.
     """
-    check = one_of("onnxruntime", found, "onnxruntime")
+    check = _one_of("onnxruntime", found, "onnxruntime")
     if check.ok and CANN_RUNTIME in found:
         seen = f"{check.seen}, with numpy {numpy}; a card is not run by it, and it falls back to the CPU in silence"
         fix = f"pip uninstall {CANN_RUNTIME}, then pip install onnxruntime; it cannot be imported with numpy 2"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from ge_engine.builder import GraphBuilder
+from ge_engine.cache.store import FOLDER, OFF
 from ge_engine.model import Model
 from ops import GepipeError, TensorSpec
 
@@ -18,7 +22,11 @@ from .check import Check
 def tiny_sum(device: str) -> Check:
     """Compile and run x + x: the whole walk, in small."""
     try:
-        with tempfile.TemporaryDirectory() as folder, _doubling(folder).compile(cache=False).session(device) as session:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            _nothing_kept(),
+            _doubling(folder).compile().session(device) as session,
+        ):
             answer = session.run(x=np.full(1, 2, np.float32))["y"].tolist()
     except GepipeError as error:
         seen = f"{error.where}: {error.message}" if error.where else error.message
@@ -27,7 +35,22 @@ def tiny_sum(device: str) -> Check:
         return Check(f"device {device}", False, f"{type(error).__name__}: {error}", "reinstall onnxruntime")
     ok = answer == [4] or device == "null"  # the null device does not calculate
     seen = f"2 + 2 = {answer[0]:g}" if device != "null" else "answers (it does not calculate)"
-    return Check(f"device {device}", ok, seen, "look at npu-smi info" if device[:3] == "npu" else "reinstall onnxruntime")
+    return Check(
+        f"device {device}", ok, seen, "look at npu-smi info" if device[:3] == "npu" else "reinstall onnxruntime"
+    )
+
+
+@contextmanager
+def _nothing_kept() -> Iterator[None]:
+    """Without the compile cache: what was well the last time may not be now."""
+    before = os.environ.get(FOLDER)
+    os.environ[FOLDER] = OFF
+    try:
+        yield
+    finally:
+        del os.environ[FOLDER]
+        if before is not None:
+            os.environ[FOLDER] = before
 
 
 def _doubling(folder: str) -> Pipeline:

@@ -90,7 +90,7 @@ class _Loaded:
         """All device stages, on so many rows of zeros; where a stage takes sizes, on the largest."""
         stream = self._streams[lane]
         for level in self._runner.levels:
-            for part in level.split(rows):
+            for part in level.split(rows) if level.engines else ():
                 for engine in level.engines:
                     engine.enqueue(lane, part, stream, _largest(engine))
                 stream.synchronize()

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import gc
 import threading
+import traceback
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -8,7 +11,7 @@ import pytest
 import tiny
 from gates import LIMIT, Gate, number, occupy
 
-from ops import Array, DeviceError, Edge, Op, QueueError, TensorSpec
+from ops import Array, DeviceError, Edge, Op, OpError, QueueError, TensorSpec
 from pipeline import Pipeline, Plan, Session
 
 pytestmark = pytest.mark.usefixtures("no_thread_is_left")
@@ -118,3 +121,37 @@ def test_a_future_that_somebody_else_has_answered_does_not_keep_a_session_open(
     gate.opened.set()
     session.__exit__(KeyError)  # which cancels what waits
     assert all(future.done() for future in (*busy, *waiting))
+
+
+MADE: list[weakref.ref[Array]] = []
+
+
+@dataclass(frozen=True)
+class Refuses(Op[Edge]):
+    """Fails, with a cause."""
+
+    def infer(self, x: TensorSpec) -> TensorSpec:
+        return x
+
+    def run(self, x: Array) -> Array:
+        picture = x + 0
+        MADE.extend(map(weakref.ref, (x, picture)))
+        raise ValueError(f"no {picture.sum():g}")
+
+
+@pytest.mark.parametrize("method", ["map", "submit"])
+def test_an_error_that_is_kept_does_not_keep_the_arrays_of_its_sample(method: str) -> None:
+    pipeline = Pipeline("refuses")
+    pipeline.output(y=Refuses()(tiny.Scale(1.0)(pipeline.input("x", tiny.VECTOR))))
+    MADE.clear()
+    with pipeline.compile().session() as session:
+        if method == "submit":
+            error: object = session.submit(**number(1)).exception(LIMIT)
+        else:
+            (error,) = session.map(number(1) for _ in range(1))
+    gc.collect()
+    assert len(MADE) == 2
+    assert all(array() is None for array in MADE)
+    assert isinstance(error, OpError)
+    assert error.__cause__ is not None
+    assert 'raise ValueError(f"no {' in "".join(traceback.format_exception(error))  # it still tells where it was

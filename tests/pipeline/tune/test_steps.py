@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 import tiny
 
+from ge_engine import Model
 from ge_engine.devices import NullDevice
 from ge_engine.devices.null import Clock, NullStream
 from ops import DeviceError
-from pipeline import Deployment, Plan
+from pipeline import Deployment, Pipeline, Plan
 from pipeline.tune.space import Point
 from pipeline.tune.steps import Steps
 
@@ -30,6 +31,16 @@ def test_it_measures_what_the_device_takes(plan: Plan) -> None:
     assert one.p99_us >= 4000
     assert 500 <= one.per_sec <= 1000
     assert one.per_sec < two.per_sec <= 2000
+
+
+def test_what_follows_on_the_host_is_no_step(tmp_path: Path) -> None:
+    pipeline = Pipeline("followed")
+    y = Model(tiny.vector_model(tmp_path))(pipeline.input("x", tiny.VECTOR))
+    pipeline.output(above=tiny.Above(limit=4, least=0.0)(y))
+    followed = pipeline.compile(gears=(1, 2))
+    assert followed.stages[-1].placement == "host"
+    with steps(followed, lambda settings: NullDevice(pads=False, time_us=lambda rows: 1000.0)) as measure:
+        assert measure(Point(2, 1, None)).p99_us >= 1000
 
 
 def test_each_share_is_opened_once_with_its_settings_for_the_most_streams(plan: Plan) -> None:
