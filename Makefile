@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in /usr/bin/python3.11 python3.11 python3; do $$p -c 'im
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo check test test-triton bench bench-check clean
+.PHONY: help setup demo check test test-triton test-npu bench bench-check clean
 
 help:
 	@echo 'make setup   a virtual environment in $(VENV), with the tools, and the weights of the examples'
@@ -13,6 +13,7 @@ help:
 	@echo 'make check   format, lint, types, import floors, generated pages'
 	@echo 'make test    all tests that need no server'
 	@echo 'make test-triton  the tests on real Triton servers, which it fetches'
+	@echo 'make test-npu     the examples on a real Ascend card, against the CPU'
 	@echo 'make bench   the benchmark suites, to docs/benchmarks.md; one of them: make bench SUITE=light'
 
 # Each file is newer than what it was made from, so a second `make setup` has nothing to install.
@@ -49,6 +50,10 @@ test: setup
 
 test-triton: setup
 	$(BIN)/pytest -m triton $(ARGS)
+
+test-npu: setup
+	$(BIN)/gepipe doctor
+	$(BIN)/pytest -m npu tests/npu $(ARGS)
 
 # One suite after the other, each in a process of its own; figures of those that ran before stay.
 SUITES := overhead chain light yolo11 cnclip gears batching streams models compile served wire map peers

@@ -21,6 +21,8 @@ VOCABULARY = ("asset", "errors", "host_stage", "near", "op", "serial", "spec", "
 NOT_MIRRORS = {
     "tests/test_docs_ops.py": "scripts/ops_table.py",
     "tests/test_docstrings.py": "every module",
+    "tests/npu/test_examples.py": "the examples on a real card",
+    "tests/test_docs_ascend.py": "docs/ascend.md",
     "tests/test_house.py": "the repository",
     "tests/test_lay_out_weights.py": "scripts/lay_out_weights.py",
     "tests/test_readme.py": "the README files",

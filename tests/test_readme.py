@@ -1,9 +1,7 @@
 """Every block of a README runs, and prints what the README says.
 
-A ```python block begins with a comment that names its file; it is written there. A ```console block holds commands
-(`$ ...`) and what they print; `...` stands for any lines. Commands run in a copy of the examples, in order; `make` is
-what CI itself runs. A command that ends with `&` runs until `kill %1`: the next one waits until it has printed what the
-page says. What was measured differs each time: where a command measures, any number is as good as another.
+A ```python block begins with a comment that names its file; it is written there. Commands (tests/support/pages.py)
+run in a copy of the examples, in order; `make` is what CI itself runs.
 """
 
 from __future__ import annotations
@@ -14,57 +12,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from pages import Shell, blocks, commands, measured, prints
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ["README.md", "examples/yolo11/README.md", "examples/cnclip/README.md"]
-
-
-def blocks(text: str) -> list[tuple[str, str]]:
-    """The language and the content of each fenced block."""
-    return re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-
-
-def commands(block: str) -> list[tuple[str, str]]:
-    """Each command of a console block, with what it prints."""
-    parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
-    return list(zip(parts[1::2], parts[2::2]))
-
-
-def same(want: str, got: str) -> bool:
-    """Whether two lines agree but for blanks and the last digits of numbers."""
-    wanted, gotten = want.split(), got.split()
-    return len(wanted) == len(gotten) and all(a == b or _near(a, b) for a, b in zip(wanted, gotten))
-
-
-def _near(want: str, got: str) -> bool:
-    try:
-        a, b = float(want.strip("[],")), float(got.strip("[],"))
-    except ValueError:
-        return False
-    return "." in want and abs(a - b) <= (0.005 if abs(a) <= 1 else 1.5)
-
-
-def measured(text: str) -> str:
-    """What a measurement prints, with N for numbers, however many in a row, and without its verdict."""
-    words = re.sub(r"\b(un)?stable\b *$", "", text, flags=re.MULTILINE)
-    return re.sub(r"(?<!\S)(\d[\d.]*(x\d+|%)?[^\S\n]*)+(?!\S)", "N ", words)
-
-
-def prints(want: str, got: str) -> bool:
-    """Whether the lines are the wanted ones; `...` stands for any number of them."""
-    lines = [line for line in got.splitlines() if line.strip()]
-    wanted = [line for line in want.splitlines() if line.strip()]
-    if "..." not in wanted:
-        return len(lines) == len(wanted) and all(map(same, wanted, lines))
-    gap = wanted.index("...")
-    head, tail = wanted[:gap], wanted[gap + 1 :]
-    rest = lines[gap:]
-    return all(map(same, head, lines)) and any(
-        prints("\n".join(tail), "\n".join(rest[skip:])) for skip in range(len(rest) + 1)
-    )
 
 
 @pytest.fixture
@@ -73,63 +26,6 @@ def copy(tmp_path: Path) -> Path:
         pytest.skip("no weights: run make setup")
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("out", "__pycache__"))
     return tmp_path
-
-
-class Shell:
-    """Runs the commands of a page, one after the other, in a folder."""
-
-    def __init__(self, folder: Path) -> None:
-        path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-        environment = {**os.environ, "PATH": path, "COLUMNS": "120", "PYTHONIOENCODING": "utf-8"}
-        self._options: dict[str, Any] = {
-            "shell": True, "cwd": folder, "env": environment, "encoding": "utf-8", "stderr": subprocess.STDOUT
-        }  # fmt: skip
-        self._ports: dict[str, str] = {}
-        self._background: subprocess.Popen[str] | None = None
-
-    def __enter__(self) -> Shell:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._background is not None:
-            self._kill()
-
-    def run(self, command: str, want: str) -> None:
-        if command == "kill %1":
-            assert self._kill() == 0
-            return
-        for usual, port in self._ports.items():
-            command = command.replace(usual, port)
-            want = want.replace(usual, port)
-        if command.endswith(" &"):
-            self._start(command.removesuffix(" &"), want)
-            return
-        got = subprocess.run(command, check=False, stdout=subprocess.PIPE, **self._options).stdout
-        right = prints(want, got) or ("measuring" in want and prints(measured(want), measured(got)))
-        assert right, f"$ {command}\n{got}"
-
-    def _start(self, command: str, want: str) -> None:
-        """Until it has printed what is wanted. Where a server found its port taken, that one stands for the page's."""
-        process = self._background = subprocess.Popen(f"exec {command}", stdout=subprocess.PIPE, **self._options)
-        got = ""
-        for line in process.stdout or ():
-            address = re.match(r"(http|grpc) +(\S+)$", line)
-            if address:
-                usual = {"http": "127.0.0.1:8000", "grpc": "127.0.0.1:8001"}[address[1]]
-                self._ports[usual] = address[2]
-                line = line.replace(address[2], usual)
-            got += line
-            if prints(want, got):
-                return
-        raise AssertionError(f"$ {command}\n{got}")
-
-    def _kill(self) -> int:
-        """End what runs in the background; its exit code."""
-        process, self._background = self._background, None
-        assert process is not None, "nothing runs in the background"
-        process.terminate()
-        process.communicate()
-        return process.returncode
 
 
 @pytest.mark.weights

@@ -22,7 +22,7 @@ def figure_type() -> type[Figure]:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise WrongUse("--plot needs matplotlib", fix='pip install matplotlib') from error
+        raise WrongUse("--plot needs matplotlib", fix="pip install matplotlib") from error
     return Figure
 
 

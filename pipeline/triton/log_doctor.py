@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from .log_of_cann import CANN
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -286,7 +288,7 @@ TRITON = (
 )
 
 _LONGEST = 10_000  # letters of a line that are looked at: some patterns take a time that grows with its square
-_BOOK = tuple((re.compile(entry.pattern), entry) for entry in (*NPU_GE, *TRITON))
+_BOOK = tuple((re.compile(entry.pattern), entry) for entry in (*NPU_GE, *(Entry(*row) for row in CANN), *TRITON))
 
 
 def explain_log(lines: Iterable[str]) -> Iterator[Explained]:

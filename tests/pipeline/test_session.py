@@ -19,7 +19,7 @@ import tiny
 from gates import LIMIT, Gate, number, occupy, threads
 
 import ops
-from ops import DeviceError, GepipeError, OpError, SampleError
+from ops import Array, DeviceError, GepipeError, OpError, SampleError
 from pipeline import Pipeline, Plan
 
 pytestmark = pytest.mark.usefixtures("no_thread_is_left")
@@ -210,6 +210,27 @@ def test_close_finishes_what_was_accepted(gated: Callable[..., Plan], gate: Gate
     assert all(future.done() and future.exception() is None for future in (*busy, *futures))
     with pytest.raises(DeviceError, match="the session is closed"):
         session.map([])
+
+
+def test_a_call_that_is_broken_off_leaves_nothing_in_the_buffers_that_the_next_one_uses(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples, scale = tiny.vectors(4), tiny.Scale.run
+    last: list[Array] = []
+
+    def break_off(self: Any, x: Array, out: Any = None) -> Array:
+        if any(np.array_equal(x, value) for value in last):
+            raise KeyboardInterrupt
+        return scale(self, x, out)
+
+    monkeypatch.setattr(tiny.Scale, "run", break_off)
+    with plan.session() as session:
+        expected = session.run_batch(samples[:2])
+        last.append(samples[2]["x"])
+        for _ in range(4):  # as many as there are sets of buffers, and one more
+            with pytest.raises(KeyboardInterrupt):
+                session.run_batch(samples)
+        assert all(map(tiny.same, session.run_batch(samples[:2]), expected))
 
 
 def test_left_by_an_exception_a_session_cancels_what_has_not_been_started(

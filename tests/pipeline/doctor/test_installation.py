@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import ops
-from pipeline.doctor import compile_cache, examine, opencv, origin, tiny_sum
+from pipeline.doctor.installation import compile_cache, examine_installation, onnx_runtime, opencv, origin
 
 
 def distribution(folder: Path, name: str, version: str, module: str) -> None:
@@ -21,7 +21,7 @@ def distribution(folder: Path, name: str, version: str, module: str) -> None:
 def test_both_wheels_of_opencv_are_one_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     distribution(tmp_path, "opencv-python", "4.11.0.86", "cv2")
-    check = next(check for check in examine() if check.name == "opencv")
+    check = next(check for check in examine_installation() if check.name == "opencv")
     assert not check.ok
     assert "opencv-python 4.11.0.86" in check.seen
     assert "opencv-python-headless" in check.seen
@@ -37,7 +37,7 @@ def test_no_wheel_of_opencv_is_one_too_few() -> None:
 def test_a_foreign_distribution_of_ops_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     distribution(tmp_path, "ops", "2.99.1", "ops")
-    check = next(check for check in examine() if check.name == "ops")
+    check = next(check for check in examine_installation() if check.name == "ops")
     assert not check.ok
     assert check.seen.endswith("; also in ops 2.99.1")
     assert check.fix == "install gepipe into an environment of its own: pip uninstall ops"
@@ -63,17 +63,6 @@ def test_a_package_from_elsewhere_is_found() -> None:
     assert "not beside pipeline" in check.seen
 
 
-def test_a_device_that_does_not_open_is_reported_and_not_raised() -> None:
-    check = tiny_sum("npu:0")
-    assert not check.ok
-    assert "no NPU device" in check.seen
-
-
-def test_the_devices_of_a_laptop_add_up() -> None:
-    assert (tiny_sum("cpu").ok, tiny_sum("cpu").seen) == (True, "2 + 2 = 4")
-    assert tiny_sum("null").ok
-
-
 def test_the_compile_cache_is_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEPIPE_CACHE", str(tmp_path / "cache"))
     assert (compile_cache().ok, compile_cache().seen) == (True, str(tmp_path / "cache"))
@@ -85,3 +74,23 @@ def test_the_compile_cache_is_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not check.ok
     assert str(tmp_path / "file") in check.seen
     assert check.fix == "give GEPIPE_CACHE a folder that can be written, or set it to off"
+
+
+def test_the_onnxruntime_of_cann_is_one_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    distribution(tmp_path, "onnxruntime-cann", "1.24.4", "onnxruntime")
+    check = next(check for check in examine_installation() if check.name == "onnxruntime")
+    assert not check.ok
+    assert "onnxruntime-cann 1.24.4" in check.seen
+    assert check.fix.startswith("keep one: pip uninstall onnxruntime onnxruntime-cann, then pip install onnxruntime;")
+
+
+def test_the_onnxruntime_of_cann_alone_needs_numpy_1() -> None:
+    found = {"onnxruntime-cann": "1.24.4"}
+    good, bad = onnx_runtime(found, "1.26.4"), onnx_runtime(found, "2.4.0")
+    assert good.ok
+    assert "falls back to the CPU in silence" in good.seen
+    assert not bad.ok
+    assert "it cannot be imported with numpy 2" in bad.fix
+    assert onnx_runtime({"onnxruntime": "1.23.0"}, "2.4.0").ok
+    assert onnx_runtime({}, "2.4.0").fix == "pip install onnxruntime"
