@@ -62,8 +62,9 @@ class Card:
         self._parts: list[Owned] = []
         self._emptied = True
         self._outer = Owned(library)
+        self.context = 0
         with self._restored():
-            self.context: int = self._outer.get("rt.create_context", number, undo="rt.destroy_context")
+            self.context = self._outer.get("rt.create_context", number, undo="rt.destroy_context")
         self.own = self.part()
 
     @contextmanager
@@ -124,7 +125,7 @@ class Card:
         try:
             yield
         finally:
-            if before:
+            if before not in (0, self.context):  # its own may be gone by now
                 self.library.insist("rt.set_context", before)
 
     def _before(self) -> int:

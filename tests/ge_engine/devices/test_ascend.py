@@ -182,6 +182,16 @@ def test_acl_that_somebody_else_initialised_is_shared_and_left_alone(card: objec
     assert not world.counts["finalize"]
 
 
+def test_a_thread_without_a_context_has_none_of_ours_back_after_the_card_is_closed(
+    card: object, tmp_path: Path
+) -> None:
+    world: World = card(shared=True)  # type: ignore[operator]
+    with tiny.vector_pipeline(tmp_path).compile(gears=GEARS).session("npu:0") as session:
+        session.run_batch(tiny.vectors(3))
+    assert not world.violations
+    assert not world.leaks()
+
+
 def test_two_sessions_of_one_process_share_acl(world: World, tmp_path: Path) -> None:
     plan = tiny.vector_pipeline(tmp_path).compile(gears=GEARS)
     with plan.session("npu:0") as one:
