@@ -34,7 +34,7 @@ def test_another_package_of_that_name_is_not_pyacl(machine: MadeUp, monkeypatch:
     _, check = pyacl(Machine(machine.root))
     assert not check.ok
     assert "is not pyACL" in check.seen
-    monkeypatch.delitem(sys.modules, "acl")
+    del sys.modules["acl"]
 
 
 def test_cards_that_the_environment_hides(sound: Install, machine: MadeUp, monkeypatch: pytest.MonkeyPatch) -> None:
