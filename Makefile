@@ -46,7 +46,7 @@ check: setup
 	$(BIN)/pytest --quiet tests/test_docs_ops.py
 
 test: setup
-	$(BIN)/pytest -m 'not triton' $(ARGS)
+	$(BIN)/pytest -m 'not triton' -n auto --dist loadfile $(ARGS)
 
 test-triton: setup
 	$(BIN)/pytest -m triton $(ARGS)
