@@ -12,7 +12,7 @@ from .op import Edge, Op
 from .spec import Array, Counted, TensorSpec, may_agree, require, require_flag, require_whole
 
 MAX_CANDIDATES = 30_000  # Ultralytics' max_nms: bounds the time of a flood of boxes
-BLOCK = 8000  # overlaps computed at once: enough to hide the cost of a call, few enough for the cache
+BLOCK = 6000  # overlaps computed at once: enough to hide the cost of a call, few enough for the cache
 
 
 class Detections(NamedTuple):

@@ -10,6 +10,7 @@ from .errors import SpecError
 from .letterbox import unletterbox
 from .nms import Detections, check_threshold, detection_specs, greedy_nms
 from .op import Op
+from .scratch import scratch
 from .spec import Array, TensorSpec, may_agree, require, require_flag
 
 
@@ -67,7 +68,8 @@ class YoloBoxes(Op[Detections]):
         return detection_specs(self.iou_threshold, self.max_detections)
 
     def run(self, head: Array, transform: Array) -> tuple[Array, Array, Array]:
-        best = head[4:].max(axis=0)  # of every anchor; the rest is done for the few that pass
+        # Of every anchor; the rest is done for the few that pass.
+        best = head[4:].max(axis=0, out=scratch("best", head.shape[1:], np.float32))
         anchors = np.flatnonzero(best > self.conf_threshold)
         rows = head[:, anchors]
         centre, half = rows[:2], rows[2:4] / 2
