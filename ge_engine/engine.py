@@ -49,8 +49,15 @@ class Engine:
         self._program = device.load(stage, slots, self.rows)
 
     def inputs(self, slot: int, size: int = 0) -> Buffer:
-        """The slot's input buffer at a size, by its index (0 where the stage has batch gears)."""
-        return self._program.inputs(slot, self.sizes[size])
+        """The slot's input buffer at a size, by its index (0 where the stage has batch gears).
+
+        Errors: DeviceError naming the stage and the gear, where a slot's buffers are made when first asked for.
+        """
+        try:
+            return self._program.inputs(slot, self.sizes[size])
+        except DeviceError as error:
+            gear, device = self.sizes[size].with_batch(self.rows), self.device.name
+            raise error.at(f"stage '{self.stage.graph.name}', gear {gear}, buffers for a stream of {device}")  # noqa: B904
 
     def outputs(self, slot: int, size: int = 0) -> Buffer:
         return self._program.outputs(slot, self.sizes[size])

@@ -84,8 +84,8 @@ class Forming:
             assert ticket.slot is not None
             group = self._join(sizes, True, now)
             if group is None:
-                group = self._open(ticket.slot, sizes)
-                ticket.slot = None
+                slot, ticket.slot = ticket.slot, None
+                group = self._open(slot, sizes)
             ticket.seat = (group, group.reserve())
         return ticket.seat
 
@@ -159,6 +159,10 @@ class Forming:
         return open_[0] if open_ else None
 
     def _open(self, slot: int, sizes: Sizes) -> Group:
-        group = self._level.group(slot, sizes)
+        try:
+            group = self._level.group(slot, sizes)
+        except BaseException:  # a device that cannot make its buffers, perhaps now only
+            self._free.append(slot)
+            raise
         self.groups.append(group)
         return group

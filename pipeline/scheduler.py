@@ -166,7 +166,10 @@ class Scheduler:
             job = self._pending.first
             if job.expires <= now:
                 return partial(self._expire, self._pending.take())
-            ticket = None if self._on_host_alone else self._forming.admit(now)
+            try:
+                ticket = None if self._on_host_alone else self._forming.admit(now)
+            except GepipeError as error:
+                return partial(self._fail, self._pending.take(), error)
             if ticket is None and not self._on_host_alone:
                 return None
             self._pending.take()
@@ -257,12 +260,17 @@ class Scheduler:
         self._answer(job, fault)
 
     def _expire(self, job: Job) -> None:
-        if not job.start():
-            self._unanswered.discard(job)
-        else:
-            waited = f"the sample was not started within timeout_us={self._batching.timeout_us}"
-            job.error = QueueError(waited, fix="submit slower, or set Batching(timeout_us=...) higher, 0 for no limit")
+        waited = f"the sample was not started within timeout_us={self._batching.timeout_us}"
+        fix = "submit slower, or set Batching(timeout_us=...) higher, 0 for no limit"
+        self._fail(job, QueueError(waited, fix=fix))
+
+    def _fail(self, job: Job, error: GepipeError) -> None:
+        """A sample that is not started: it is too late, or there are no buffers for it."""
+        if job.start():
+            job.error = error
             self._answer(job)
+        else:
+            self._unanswered.discard(job)
 
     def _cancel(self, job: Job) -> None:
         self._unanswered.discard(job)

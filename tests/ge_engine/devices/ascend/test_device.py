@@ -140,6 +140,15 @@ def _answer(future: Any) -> Any:
         return error
 
 
+def test_buffers_that_cannot_be_made_now_fail_a_sample_and_not_the_session(world: World, plan: Plan) -> None:
+    with plan.session("npu:0") as session:
+        world.fail("rt.malloc_host", BROKEN)
+        with pytest.raises(DeviceError, match="malloc_host") as error:
+            session.submit(**GIVEN[0]).result(30)
+        assert error.value.where.startswith("stage 'dense', gear ")
+        assert tiny.same(session.submit(**GIVEN[0]).result(30), session.run(**GIVEN[0]))
+
+
 def test_an_error_names_the_call_the_code_its_meaning_stage_gear_and_stream(world: World, plan: Plan) -> None:
     with plan.session("npu:0") as session:
         world.fail("mdl.execute_async", 200000)
