@@ -19,9 +19,11 @@ from ge_engine.pool import Pool
 from ops import DeviceError, GepipeError, SampleError
 from ops.near import near
 
+from .deployment import Deployment
 from .lease import ExecutionContext, size_index
 from .level import Item
 from .ordered import ordered, with_progress
+from .pending import Answer
 from .profile import Stats, Trace, stats
 from .runner import Runner
 from .sample import SampleCheck
@@ -33,7 +35,11 @@ if TYPE_CHECKING:
     from .bench import Counts
     from .plan import Plan
 
-Answer = dict[str, Any]
+
+def open_for(deployment: Deployment, device: str | Device) -> Device:
+    """A device with the settings of a deployment. Errors: DeviceError, as of open_device."""
+    compiling = Settings(deployment.precision, deployment.cores)
+    return open_device(device, deployment.threads, deployment.streams, deployment.device_ids, compiling)
 
 
 class Copies(NamedTuple):
@@ -58,8 +64,7 @@ class Session:
     def __init__(self, plan: Plan, device: str | Device = "cpu") -> None:
         settings = plan.deployment
         self.plan = plan
-        compiling = Settings(settings.precision, settings.cores)
-        self.device = open_device(device, settings.threads, settings.streams, settings.device_ids, compiling)
+        self.device = open_for(settings, device)
         self._in_flight = settings.streams * self.device.cards * self.device.in_flight
         own = self._in_flight + 1
         self._slots = Pool(range(own))

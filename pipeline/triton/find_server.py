@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ge_engine.cache import cache_folder
 from ops.errors import ServerError
 
-from .installed import cache_folder, made_once, pip_install
+from .installed import made_once, pip_install
 
 WHEEL = "nvidia-pytriton"  # carries a whole tritonserver that needs no GPU
 VERSIONS = {"24.02": "0.5.3", "24.10": "0.7.0"}

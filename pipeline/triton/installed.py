@@ -8,11 +8,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ge_engine.cache.folders import cache_folder
 from ge_engine.lock import locked
 from ops.errors import ServerError
-
-__all__ = ["cache_folder", "made_once", "pip_install"]
 
 
 def made_once(folder: Path, make: Callable[[Path], None]) -> Path:

@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ge_engine.cache import cache_folder
 from ops.errors import ServerError
 
 from .find_server import Installation
-from .installed import cache_folder, made_once, pip_install
+from .installed import made_once, pip_install
 
 _OWN = f"{sys.version_info[0]}.{sys.version_info[1]}"
 _PROBE = """

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 from rich.text import Text
 
-from ge_engine.devices import Device, Settings, open_device
 from ops import SpecError, WrongUse
 
 from ..command import (
@@ -32,6 +30,7 @@ from ..command import (
 from ..deployment import Deployment
 from ..load import load
 from ..plan import Plan
+from ..session import open_for
 from .choose import Case
 from .gears import best_gears, split_at
 from .manners import Manners
@@ -87,7 +86,7 @@ def tune(
         plan = make_plan(graph, Deployment.of(base, gears=_candidates(expected, largest)))
         case = Case(Space.of(_runnable(plan, manners.pads), manners, locks), expected, max_gears, manners)
         limit_us = math.inf if latency_ms is None else latency_ms * 1e3
-        with Steps(plan, case.space.streams[-1], seconds, partial(_open, device)) as steps:
+        with Steps(plan, case.space.streams[-1], seconds, lambda settings: open_for(settings, device)) as steps:
             found = tuned(case, _shown(steps), limit_us)
         choice = found.deployment(base)
         if output is not None:
@@ -100,11 +99,6 @@ def tune(
             out.print(Text(f"the choice is in {output}" if output else choice.to_json()), soft_wrap=True)
 
 
-def _open(device: str, settings: Deployment) -> Device:
-    compiling = Settings(settings.precision, settings.cores)
-    return open_device(device, settings.threads, settings.streams, settings.device_ids, compiling)
-
-
 def _traffic(log: Path | None, histogram: str | None) -> Traffic | None:
     if log is not None and histogram is not None:
         raise WrongUse("--traffic and --histogram are both given", fix="give one: a log says more than a histogram")
@@ -114,7 +108,7 @@ def _traffic(log: Path | None, histogram: str | None) -> Traffic | None:
 
 
 def _manners(device: str, settings: Deployment) -> Manners:
-    opened = _open(device, settings)
+    opened = open_for(settings, device)
     try:
         return Manners.of(opened)
     finally:

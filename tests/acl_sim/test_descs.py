@@ -5,17 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from acl_sim import Violation, World
+from acl_sim import Violation
 from acl_sim.fixtures import Npu
 from card import ROWS, WIDTH, Card, geared
-
-
-@pytest.fixture
-def broken(npu: Npu, tmp_path: Path) -> Card:
-    """A card in a world whose rules may be broken."""
-    world: World = npu()
-    world.allow = True
-    return Card(world, geared(tmp_path))
 
 
 def test_what_a_desc_does_not_know_is_refused(broken: Card) -> None:

@@ -8,18 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from acl_sim import Violation, World
+from acl_sim import Violation
 from acl_sim.fixtures import Npu
 from acl_sim.memory import POISON
 from card import ROWS, WIDTH, Card, geared
-
-
-@pytest.fixture
-def broken(npu: Npu, tmp_path: Path) -> Card:
-    """A card in a world whose rules may be broken."""
-    world: World = npu()
-    world.allow = True
-    return Card(world, geared(tmp_path))
 
 
 def test_s5_a_copy_larger_than_its_destination_is_refused(broken: Card) -> None:

@@ -7,17 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from acl_sim import Violation, World
+from acl_sim import Violation
 from acl_sim.fixtures import Npu
 from card import ROWS, WIDTH, Card, atc, geared, onnx_file
-
-
-@pytest.fixture
-def broken(npu: Npu, tmp_path: Path) -> Card:
-    """A card in a world whose rules may be broken."""
-    world: World = npu()
-    world.allow = True
-    return Card(world, geared(tmp_path))
 
 
 def beside(card: Card) -> tuple[int, int, int]:

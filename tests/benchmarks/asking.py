@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from bench import Bench, Measure
 
+from ge_engine.cache import cache_folder
 from ops import Array
 from pipeline.bench import Settings, measure
 from pipeline.triton.bench_server import ServedModel, ServerTarget
 from pipeline.triton.bench_wire import connect
 from pipeline.triton.find_server import find_server
-from pipeline.triton.installed import cache_folder, made_once, pip_install
+from pipeline.triton.installed import made_once, pip_install
 from pipeline.triton.server import Server
 from pipeline.triton.stub_environment import stub_environment
 

@@ -14,8 +14,9 @@ from typing import Any
 
 from weights import ROOT
 
+from ge_engine.cache import cache_folder
 from ops import ServerError
-from pipeline.triton.installed import cache_folder, made_once, pip_install
+from pipeline.triton.installed import made_once, pip_install
 
 FOLDER = "GEPIPE_PEERS"  # where the environments are, instead of the user's cache
 SCRIPTS = ROOT / "baselines" / "peers"

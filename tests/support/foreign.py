@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from pipeline.triton.installed import cache_folder, made_once, pip_install
+from ge_engine.cache import cache_folder
+from pipeline.triton.installed import made_once, pip_install
 
 RUNTIME = f"onnxruntime=={version('onnxruntime')}"  # for the stand-in
 HOST_STAGES = ("numpy==1.23.5", "opencv-python-headless==4.10.0.84", RUNTIME)

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from ge_engine.cache import cache_folder
 from ops.errors import ServerError
-from pipeline.triton.installed import cache_folder, made_once, pip_install
+from pipeline.triton.installed import made_once, pip_install
 
 
 def test_the_cache_is_where_the_desktop_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
