@@ -66,14 +66,11 @@ class Normalize(Op[Edge]):
 
     def lower(self, g: Builder, image: Value) -> Value:
         scale, shift = self._affine
-        first = [0, 3, 1, 2]
-        if self.swap:  # of whole planes, and while they are small
-            planes = g.op("Transpose", image, perm=first)
-            x = g.op("Gather", planes, g.constant(np.arange(len(scale))[::-1]), axis=1)
-            x = x if image.spec.dtype == "float32" else g.op("Cast", x, to=1)
-        else:  # the CPU is quicker at taking floats apart than bytes
-            x = image if image.spec.dtype == "float32" else g.op("Cast", image, to=1)
-            x = g.op("Transpose", x, perm=first)
+        x = g.op("Transpose", image, perm=[0, 3, 1, 2])  # and what else moves pixels, while they are small
+        if self.swap:
+            x = g.op("Gather", x, g.constant(np.arange(len(scale))[::-1]), axis=1)
+        if image.spec.dtype != "float32":
+            x = g.op("Cast", x, to=1)
         y = g.op("Mul", x, g.constant(scale[None]))
         return y if shift is None else g.op("Sub", y, g.constant(shift[None]))
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Optional
 
-import numpy as np
 import typer
 
 from ops import WrongUse
@@ -30,13 +29,11 @@ from .command import (
     out,
     settings_of,
 )
-from .declaration import Input
 from .load import load
-from .parse import sample_from
+from .samples import session_samples
 from .triton import bench_inputs
 from .triton.bench_server import ServedModel, ServerTarget, on_this_machine
 from .triton.bench_wire import connect
-from .triton.tensor import Tensor, triton_type
 
 
 @app.command()
@@ -114,23 +111,3 @@ def server_target(
     model = ServedModel(connect(url, "http" if http else "grpc"), name)
     samples = bench_inputs.samples(model.inputs, words, golden, name, model.batching)
     return ServerTarget(model, samples, rows, timeout_s, made_up=not (words or golden)), model.where
-
-
-def session_samples(
-    inputs: Sequence[Input], words: Sequence[str] | None, golden: Path | None, name: str
-) -> list[dict[str, Any]]:
-    """As for a server, in the form that a Session takes. Errors: WrongUse."""
-    if words and not golden:
-        return [sample_from(words, inputs)]
-    tensors = [Tensor(value.name, triton_type(value.spec.dtype), _dims(value)) for value in inputs]
-    found = bench_inputs.samples(tensors, words, golden, name, batching=True)
-    return [{value.name: _plain(sample, value) for value in inputs} for sample in found]
-
-
-def _dims(value: Input) -> tuple[int, ...]:
-    return tuple(dim if isinstance(dim, int) else -1 for dim in value.spec.shape) or (1,)
-
-
-def _plain(sample: Mapping[str, Any], value: Input) -> Any:
-    """Bytes travel as an array of one."""
-    return sample[value.name] if value.spec.shape else np.asarray(sample[value.name]).reshape(-1)[0]

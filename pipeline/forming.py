@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from .deployment import Batching
-from .level import Group, Item, Seat, Sizes
+from .group import Group, Seat, Sizes
+from .item import Item
 
 NEVER = float("inf")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ops import DeviceError, QueueError
 
-from .level import Item
+from .item import Item
 from .profile import Recorder
 
 Answer = dict[str, Any]

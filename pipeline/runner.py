@@ -14,7 +14,9 @@ from ge_engine.pool import Pool
 from ops import Array, DeviceError
 from ops.host_stage import HostStage
 
-from .level import Group, Item, Level, Seat, Sizes
+from .group import Group, Seat, Sizes
+from .item import Item
+from .level import Level
 from .profile.parts import COPY_OUT
 from .profile.recorder import Recorder
 from .stages import paired

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import atexit
-import logging
 import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import Future
 from functools import partial
 from os import getpid
 from time import monotonic
-from time import perf_counter as clock
 from typing import Any
 
 from ge_engine.cores import usable_cores
 from ge_engine.devices import Device
-from ops import DeviceError, GepipeError, QueueError
+from ops import DeviceError, GepipeError
 
+from .answering import Answering
 from .deployment import Batching
 from .forming import NEVER, Forming, Ticket
-from .level import Group, Item, Seat, Sizes
+from .group import Group, Seat, Sizes
+from .item import Item
 from .pending import Answer, Awaited, Job, Pending, waits_for_itself
 from .runner import Runner
 
 Task = Callable[[], None]
-_log = logging.getLogger(__name__)
 
 
 class Scheduler:
@@ -58,7 +57,7 @@ class Scheduler:
         count = max(cores, streams) if device.on_host or self._on_host_alone else cores + streams
         self.window = (len(slots) + 1) * self._forming.rows + 2 * count
         self._pending = Pending(batching.max_pending, self._recorder)
-        self._unanswered: set[Job] = set()
+        self._answering = Answering(self._recorder, batching.timeout_us)
         self._broken: BaseException | None = None
         self._changed = threading.Condition()
         self._threads = [
@@ -80,10 +79,10 @@ class Scheduler:
             if self._forming.closing:
                 raise DeviceError("the session is closed", fix="open another: plan.session()")
             given_up = self._pending.add(job)
-            self._unanswered.add(job)
+            self._answering.accept(job)
             self._changed.notify()
         for other in given_up:
-            self._cancel(other)
+            self._answering.cancel(other)
         return job.future
 
     def is_worker(self) -> bool:
@@ -103,7 +102,7 @@ class Scheduler:
             dropped = self._pending.clear() if cancel else []
             self.end_when_done()
         for job in dropped:
-            self._cancel(job)
+            self._answering.cancel(job)
         for thread in self._threads:
             thread.join()
 
@@ -165,17 +164,17 @@ class Scheduler:
         while self._pending:
             job = self._pending.first
             if job.expires <= now:
-                return partial(self._expire, self._pending.take())
+                return partial(self._answering.expire, self._pending.take())
             try:
                 ticket = None if self._on_host_alone else self._forming.admit(now)
             except GepipeError as error:
-                return partial(self._fail, self._pending.take(), error)
+                return partial(self._answering.refuse, self._pending.take(), error)
             if ticket is None and not self._on_host_alone:
                 return None
             self._pending.take()
             if job.start():
                 return partial(self._run_alone, job) if ticket is None else partial(self._fill, job, ticket)
-            self._unanswered.discard(job)
+            self._answering.forget(job)
             if ticket is not None:
                 self._forming.settle(ticket, None, now)
         return None
@@ -199,7 +198,7 @@ class Scheduler:
         with self._changed:
             self._forming.settle(ticket, None if failed else job, monotonic())
         if failed:
-            self._answer(job, fault)
+            self._answering.answer(job, fault)
 
     def _run(self, group: Group | None) -> None:
         while group is not None:
@@ -248,7 +247,7 @@ class Scheduler:
                 self._changed.notify()
         for job in jobs:
             assert isinstance(job, Job)
-            self._answer(job, fault)
+            self._answering.answer(job, fault)
 
     def _run_alone(self, job: Job) -> None:
         """A sample of a plan that has no device stage."""
@@ -257,60 +256,14 @@ class Scheduler:
             self._runner.run([job], slot=0)
         except BaseException as error:
             fault = error
-        self._answer(job, fault)
-
-    def _expire(self, job: Job) -> None:
-        waited = f"the sample was not started within timeout_us={self._batching.timeout_us}"
-        fix = "submit slower, or set Batching(timeout_us=...) higher, 0 for no limit"
-        self._fail(job, QueueError(waited, fix=fix))
-
-    def _fail(self, job: Job, error: GepipeError) -> None:
-        """A sample that is not started: it is too late, or there are no buffers for it."""
-        if job.start():
-            job.error = error
-            self._answer(job)
-        else:
-            self._unanswered.discard(job)
-
-    def _cancel(self, job: Job) -> None:
-        self._unanswered.discard(job)
-        job.future.cancel()
-        job.start()
-
-    def _answer(self, job: Job, fault: BaseException | None = None) -> None:
-        self._unanswered.discard(job)
-        failure = job.error or fault
-        self._record(job, failed=failure is not None)
-        if failure is not None:
-            job.let_go(failure)
-        try:
-            if failure is not None:
-                job.future.set_exception(failure)
-            else:
-                job.future.set_result(job.answer)
-        except InvalidStateError:
-            pass  # somebody else has given up on it
-        except BaseException:  # a Future itself tells only of an Exception; and others wait for this thread
-            _log.exception("a callback of %r has ended its thread", job.future)
-
-    def _record(self, job: Job, failed: bool) -> None:
-        started = job.times[1] if len(job.times) > 1 else clock()
-        if failed:
-            self._recorder.requests.fail()
-        else:  # it was checked first, and waited then; Recorder.requests has it the other way round
-            self._recorder.requests.add((1, started, job.came + started - job.checked, job.came, clock()))
-        trace = self._recorder.trace
-        if trace is not None:
-            trace.queue(job.number, job.checked, started)
+        self._answering.answer(job, fault)
 
     def _break(self, error: BaseException) -> None:
         with self._changed:
             self._broken = error
             self._pending.clear()
-            jobs = list(self._unanswered)
             self._changed.notify_all()
-        for job in jobs:
-            self._answer(job, error)
+        self._answering.answer_all(error)
 
 
 def _broken() -> GepipeError:

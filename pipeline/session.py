@@ -20,8 +20,8 @@ from ops import DeviceError, GepipeError, SampleError
 from ops.near import near
 
 from .deployment import Deployment
+from .item import Item
 from .lease import ExecutionContext, size_index
-from .level import Item
 from .ordered import ordered, with_progress
 from .pending import Answer
 from .profile import Stats, Trace, stats

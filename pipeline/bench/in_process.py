@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ops import GepipeError, WrongUse
 
-from .counters import Counts
+from ..counters import Counts
 from .measure import Client, RequestFailed
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from ops import GepipeError
 
-from .counters import Counters, Counts, difference
+from ..counters import Counters, Counts, difference
 from .window import AGREE, Window, merge, stable
 
 STABLE, UNSTABLE, INTERRUPTED = "stable", "unstable", "interrupted"

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from .counters import Counters
+from ..counters import Counters
 from .measure import INTERRUPTED, UNSTABLE, Level, Settings
 from .window import Latency
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .counters import Counts, difference
+from ..counters import Counts, difference
 
 AGREE = 3  # windows in a row
 

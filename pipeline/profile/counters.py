@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..bench.counters import Counters, Counts
+from ..counters import Counters, Counts
 from .parts import Part
 from .recorder import Recorder
 from .series import Sums

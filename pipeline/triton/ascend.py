@@ -11,6 +11,7 @@ from typing import Any
 from ops import GepipeError
 
 from .config import CONFIG, instances_of, parse
+from .malloc import KEEP_FREED
 from .ports import USUAL
 from .schema import enum_name
 from .tensor import ITEM_BYTES
@@ -56,6 +57,7 @@ def ascend_command(
         f"--volume={shlex.quote(str(repository.resolve()))}:/models:ro",
         f"--shm-size={math.ceil(shared_memory(configs) / _MEBIBYTE)}m",
         " ".join(f"--publish={address}:{port}:{usual}" for port, usual in zip(ports, USUAL)),
+        " ".join(f"--env={name}={value}" for name, value in KEEP_FREED.items()),
         "--workdir=/opt",  # the backend writes where it is started, which must not be the repository
         '"$IMAGE"',
         shlex.join(server),

@@ -23,6 +23,7 @@ from ops.errors import ServerError
 
 from .find_server import Installation
 from .installed import made_once, pip_install
+from .malloc import KEEP_FREED
 
 _OWN = f"{sys.version_info[0]}.{sys.version_info[1]}"
 _PROBE = """
@@ -63,6 +64,7 @@ class StubEnvironment:
         before = os.environ.get("LD_LIBRARY_PATH")
         kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONHOME", "PYTHONPATH")}
         return {
+            **KEEP_FREED,
             **kept,
             "PATH": os.pathsep.join([str(self.bin), os.environ.get("PATH", os.defpath)]),
             "LD_LIBRARY_PATH": os.pathsep.join([*map(str, (folder, *libraries)), *([before] if before else [])]),
@@ -101,7 +103,7 @@ def stub_environment(
 def _requirements(release: str) -> list[str]:
     """The same ONNX Runtime as here where that can be: its answers are to be the same bytes."""
     runtime = f"onnxruntime=={importlib.metadata.version('onnxruntime')}" if release == _OWN else "onnxruntime"
-    return ["numpy>=1.23.5,<2", "opencv-python-headless>=4.10,<4.12", runtime]
+    return ["numpy>=1.23.5,<2", "opencv-python-headless>=4.10,<4.12", runtime, "onnx>=1.17"]  # onnx: of the stand-in
 
 
 def _check(prefix: Path, releases: list[str]) -> StubEnvironment:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from ..deployment import Batching
 from ..forming import NEVER, Forming, Ticket
-from ..level import Group, Item, Sizes
+from ..group import Group, Sizes
+from ..item import Item
 from .manners import Manners
 from .traffic import Arrival
 

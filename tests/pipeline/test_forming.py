@@ -16,7 +16,9 @@ from ge_engine.pool import Pool
 from ops import TensorSpec
 from pipeline import Batching, Pipeline, Plan
 from pipeline.forming import NEVER, Forming, Ticket
-from pipeline.level import Group, Item, Level
+from pipeline.group import Group
+from pipeline.item import Item
+from pipeline.level import Level
 from pipeline.runner import Runner
 
 SLOTS, STREAMS = 3, 2

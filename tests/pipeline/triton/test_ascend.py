@@ -43,6 +43,7 @@ def test_the_cards_of_the_configs_are_given_to_the_container(tmp_path: Path) -> 
     assert "--volume=/usr/local/Ascend/driver:/usr/local/Ascend/driver:ro" in got
     assert f"--volume={tmp_path}/a b:/models:ro" in got
     assert "--publish=127.0.0.1:8001:8001" in got
+    assert "--env=MALLOC_MMAP_MAX_=0" in got
     assert got[-2:] == ["tritonserver", "--model-repository=/models"]
 
 

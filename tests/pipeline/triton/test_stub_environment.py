@@ -85,6 +85,7 @@ def test_the_server_is_told_of_the_environment_and_of_one_library(
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", "x")
     monkeypatch.setenv("LD_LIBRARY_PATH", "before")
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "1")
     library = tmp_path / "libs" / "libpython3.10.so.1.0"
     environment = StubEnvironment(tmp_path / "env", "3.10", library)
     got = environment.variables(tmp_path / "lib", [tmp_path / "server.libs"])
@@ -92,6 +93,8 @@ def test_the_server_is_told_of_the_environment_and_of_one_library(
     assert got["PATH"].split(os.pathsep)[0] == str(tmp_path / "env" / "bin")
     assert got["LD_LIBRARY_PATH"].split(os.pathsep) == [str(tmp_path / "lib"), str(tmp_path / "server.libs"), "before"]
     assert [path.readlink() for path in (tmp_path / "lib").iterdir()] == [library]
+    assert got["MALLOC_MMAP_MAX_"] == "0"
+    assert got["MALLOC_TRIM_THRESHOLD_"] == "1"  # what the user has set stays
 
 
 @pytest.mark.triton

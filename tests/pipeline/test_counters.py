@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pipeline.bench import Counters
-from pipeline.bench.counters import difference
+from pipeline.counters import difference
 
 EARLIER = Counters(2, 1, 5, 2, 100, 10, 20, 30, 40, 50, {1: 1, 4: 1}, 2)
 LATER = Counters(6, 1, 17, 5, 8100, 4010, 20, 30, 40, 1_000_000_050, {8: 1, 1: 1, 4: 2, 2: 1}, 2)
