@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in /usr/bin/python3.11 python3.11 python3; do $$p -c 'im
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo check test test-triton test-npu bench bench-check clean
+.PHONY: help setup demo check test test-triton test-npu docs bench bench-check clean
 
 help:
 	@echo 'make setup   a virtual environment in $(VENV), with the tools, and the weights of the examples'
@@ -14,6 +14,7 @@ help:
 	@echo 'make test    all tests that need no server'
 	@echo 'make test-triton  the tests on real Triton servers, which it fetches'
 	@echo 'make test-npu     the examples on a real Ascend card, against the CPU'
+	@echo 'make docs    the documentation, to site/; its generated pages: scripts/reference.py'
 	@echo 'make bench   the benchmark suites, to docs/benchmarks.md; one of them: make bench SUITE=light'
 
 # Each file is newer than what it was made from, so a second `make setup` has nothing to install.
@@ -43,7 +44,7 @@ check: setup
 	$(BIN)/mypy
 	@for example in examples/*/; do echo "mypy $$example"; MYPYPATH=$$example $(BIN)/mypy $$example || exit 1; done
 	$(BIN)/lint-imports
-	$(BIN)/pytest --quiet tests/test_docs_ops.py
+	$(BIN)/pytest --quiet tests/test_docs_ops.py tests/test_reference.py
 
 test: setup
 	$(BIN)/pytest -m 'not triton' -n auto --dist loadfile $(ARGS)
@@ -54,6 +55,11 @@ test-triton: setup
 test-npu: setup
 	$(BIN)/gepipe doctor
 	$(BIN)/pytest -m npu tests/npu $(ARGS)
+
+# Strictly: a link that leads nowhere, or a page that asks another host for something, fails it.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@! grep -rnoE --include='*.html' --include='*.css' '<(script|link|img|iframe)[^>]+(src|href)="?https?://[^ >]+|url\("?https?:[^)]+' site
 
 # One suite after the other, each in a process of its own; figures of those that ran before stay.
 SUITES := overhead chain light yolo11 cnclip gears batching streams models compile served wire map peers
@@ -66,7 +72,7 @@ bench: setup
 	        --benchmark-quiet -W ignore:'Not saving' -W ignore:'Benchmark fixture' --benchmark-json=docs/benchmarks/$$suite.json.new $(ARGS) \
 	        && mv docs/benchmarks/$$suite.json.new docs/benchmarks/$$suite.json \
 	        || { rm -f docs/benchmarks/$$suite.json.new; failed="$$failed $$suite"; }; \
-	done; $(BIN)/python tests/benchmarks/page.py; \
+	done; $(BIN)/python tests/benchmarks/page.py $(SUITE); \
 	if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
 
 # That the suites still run, and that all that they compare gives the same answers.
@@ -74,4 +80,4 @@ bench-check: setup
 	$(BIN)/pytest tests/benchmarks/bench_*.py --quiet --benchmark-disable -m 'not triton' $(ARGS)
 
 clean:
-	rm -rf $(VENV) .ci-venvs dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .ci-venvs dist build site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

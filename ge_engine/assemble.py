@@ -75,7 +75,8 @@ def _notes(step: Step, model: Model, opset: int) -> list[Finding]:
                 "export it with a dynamic batch axis",
             )
         )
-    foreign = sorted({f"{node.domain}:{node.op_type}" for node in model.skeleton.model.graph.node if node.domain})
+    nodes = () if model.frozen else model.skeleton.model.graph.node
+    foreign = sorted({f"{node.domain}:{node.op_type}" for node in nodes if node.domain})
     foreign = [name for name in foreign if not name.startswith("ai.onnx:")]
     if foreign:
         notes.append(

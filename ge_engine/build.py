@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import onnx
@@ -18,19 +19,20 @@ from .dynamic import Chain, dynamic_chains, values_of
 from .fold import folded
 from .free_batch import folded_for_any_batch
 from .gears import Gear, Gears
+from .half.precision import MEANINGS, emulates, mode_of, on_cpu
+from .half.rewrite import emulated
 from .model import Model
+from .progress import Progress
 from .row_independence import ROWS, mixing_node
 from .samples import has_ids
 from .shapes import set_shape, shape_of
 from .stage import BuiltStage, Found, Made, StageGraph, StaticGraph, Tensors
-from .verify import Bounds, Dims, Unrunnable, bounds_of, deviations
+from .tensorflow.build import make_frozen
+from .verify import WORST, Bounds, Dims, Unrunnable, bounds_of, deviations
 from .weights import WeightFile
 
 __all__ = ["BuiltStage", "Progress", "StageGraph", "StaticGraph", "assembled", "build", "make"]
 
-Progress = Callable[[str, int, int], None]  # what is being done, how much is done, of how much
-
-WORST = 1e-3  # a relative difference that no kernel explains
 _OWN_GRAPHS = "each gear runs its own graph, which takes more memory; export the model with a dynamic batch"
 
 
@@ -90,6 +92,8 @@ class _Build:
     def run(self, model: onnx.ModelProto) -> Made:
         fixed = _fixed_batch(self.stage, self.gears)
         self.folder.mkdir(parents=True, exist_ok=True)
+        if any(isinstance(step.op, Model) and step.op.frozen for step in self.stage.steps):
+            return make_frozen(self.stage, self.gears, fixed, self.folder, self.file, self.progress)
         static: dict[Gear, StaticGraph] = {}
         shared: dict[Dims, str] = {}
         total = len(self.gears) + 1
@@ -152,7 +156,13 @@ class _Build:
         weights.flush()
         path = self.folder / f"{self.file}_{name}.onnx"
         path.write_bytes(graph.SerializeToString())
+        if emulates(self.stage.precision):  # beside it, with the same weights
+            half = emulated(graph, self.stage.precision)
+            Path(self._on_cpu(str(path))).write_bytes(half.SerializeToString())
         return str(path)
+
+    def _on_cpu(self, path: str) -> str:
+        return on_cpu(path, self.stage.precision)
 
     def _checked(self, static: dict[Gear, StaticGraph], shared: dict[Dims, str]) -> tuple[float | None, str | None]:
         """Run the graphs: how far the shared ones are off (an unfit one is dropped), and which node mixes rows."""
@@ -160,6 +170,8 @@ class _Build:
         try:
             bounds = bounds_of(smallest)
             found = deviations(static, shared, bounds)
+            if emulates(self.stage.precision):
+                found = _worse(found, deviations(*self._emulated(static, shared), bounds))
             for dims in [dims for dims, gap in found.items() if gap > WORST]:
                 self._find(
                     "G55", "the graph for every batch size gives other answers than each gear's own", _OWN_GRAPHS
@@ -179,6 +191,13 @@ class _Build:
             )
             shared.clear()
             return None, None
+
+    def _emulated(
+        self, static: Mapping[Gear, StaticGraph], shared: Mapping[Dims, str]
+    ) -> tuple[dict[Gear, StaticGraph], dict[Dims, str]]:
+        """The graphs that a CPU runs in place of these."""
+        own = {gear: replace(graph, path=self._on_cpu(graph.path)) for gear, graph in static.items()}
+        return own, {dims: self._on_cpu(path) for dims, path in shared.items()}
 
     def _mixing(self, static: dict[Gear, StaticGraph], shared: dict[Dims, str], bounds: Bounds) -> str | None:
         gear, graph = max(static.items(), key=lambda item: item[0].batch)
@@ -212,6 +231,13 @@ class _Build:
                 "it runs on the CPU; for an NPU cut the model before that node and do the rest on the host",
                 cause,
             )
+        precision = self.stage.precision
+        if mode_of(precision) is None:
+            self._find(
+                "G59",
+                f"precision '{precision}' ({MEANINGS[precision]}) is not emulated: on a CPU it runs as origin",
+                "compare with fp16, which is emulated and rounds no less than mixed_float16; or measure on an NPU",
+            )
         if shared_deviation:
             self._find(
                 "G56",
@@ -224,6 +250,10 @@ class _Build:
         names = [step.name for step in self.stage.steps]
         step = next((index for index, name in enumerate(names) if node.startswith(f"{name}/")), 0)
         self.found.append(Found(step, rule, f"stage '{self.stage.name}': {message}", fix))
+
+
+def _worse(one: Mapping[Dims, float], other: Mapping[Dims, float]) -> dict[Dims, float]:
+    return {dims: max(gap, other[dims]) for dims, gap in one.items()}
 
 
 def _declare(graph: onnx.GraphProto, values: Mapping[str, onnx.ValueInfoProto]) -> None:

@@ -1,4 +1,4 @@
-"""Model: a trained network in an ONNX file, as an op."""
+"""Model: a trained network in a file, as an op: ONNX, or a frozen TensorFlow graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from ops.op import Sink
 from . import model_specs, runtime
 from .inline import inline
 from .labels import labels_of
+from .model_file import FROZEN
 from .skeleton import Skeleton, read_skeleton
+from .tensorflow.skeleton import read_frozen, run_frozen
 
 if TYPE_CHECKING:
     from .builder import GraphBuilder, GraphValue
@@ -40,30 +42,33 @@ class Outputs(Edge):
 
 @dataclass(frozen=True)
 class Model(Op[Outputs]):
-    """A network in an ONNX file; the first axis of its inputs and outputs is the batch.
+    """A network in an ONNX file, or a frozen TensorFlow graph (.pb); the first axis of inputs and outputs is the batch.
 
-    Input:      the ONNX inputs, by position or by name, without the batch axis
-    Output:     the ONNX outputs: `model(x)` stands for the first, `model(x)["name"]` for each
+    Input:      the file's inputs, by position or by name, without the batch axis
+    Output:     the file's outputs: `model(x)` stands for the first, `model(x)["name"]` for each
     Errors:     SpecError when the inputs are not what the file declares; ModelError when the file cannot be used
-    Reference:  ONNX Runtime on the file as it is
+    Reference:  ONNX Runtime on the file as it is; OpenVINO for a .pb
     Deviation:  0 on one machine; 1e-4 relative elsewhere
 
     The path is relative to the Python file that declares the Model; the file is read when it is needed, its weights
-    only when a graph is built. label_file: one label a line, for a model that does not carry its labels.
+    only when a graph is built. label_file: one label a line, for a model that does not carry its labels. outputs: of a
+    .pb, which does not say what it is for: the values to give, as "scores" or "split:1"; else those that nothing reads.
     """
 
     path: str | os.PathLike[str] | Asset
     name: str | None = None
     label_file: str | os.PathLike[str] | Asset | None = None
+    outputs: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", Asset.of(self.path))
+        object.__setattr__(self, "outputs", (self.outputs,) if isinstance(self.outputs, str) else tuple(self.outputs))
         if self.label_file is not None:
             object.__setattr__(self, "label_file", Asset.of(self.label_file))
 
     @property
     def file(self) -> str:
-        """The absolute path of the ONNX file."""
+        """The absolute path of the file."""
         assert isinstance(self.path, Asset)
         return self.path.path
 
@@ -77,9 +82,14 @@ class Model(Op[Outputs]):
         return self.model_name
 
     @property
+    def frozen(self) -> bool:
+        """Whether it is a TensorFlow graph, which runs by itself: no op can join it."""
+        return self.file.endswith(FROZEN)
+
+    @property
     def skeleton(self) -> Skeleton:
         """The file without its weights. Errors: ModelError."""
-        return read_skeleton(self.file)
+        return read_frozen(self.file, self.outputs) if self.frozen else read_skeleton(self.file)
 
     @property
     def input_names(self) -> tuple[str, ...]:
@@ -112,19 +122,27 @@ class Model(Op[Outputs]):
         skeleton = self.skeleton
         if self.name is not None and not isinstance(self.name, str):
             raise SpecError(f"name is {self.name!r}", fix="give the model's name as text, or leave it out")
+        if self.outputs and not self.frozen:
+            raise SpecError(
+                f"outputs is {self.outputs!r}, and {self.file} is no TensorFlow graph",
+                fix="leave it out: an ONNX file says what its outputs are, and model(x)['name'] is each",
+            )
         if isinstance(self.label_file, Asset):
             self.label_file.lines()  # one that cannot be read is refused here, not when labels are asked for
         return model_specs.infer(skeleton, self.model_name, arrange(self.input_names, self.model_name, specs, named))
 
     def run(self, *arrays: Array, out: Array | Mapping[str, Array] | None = None, **named: Array) -> tuple[Array, ...]:
-        """One sample through ONNX Runtime on the file as it is."""
+        """One sample through ONNX Runtime, or OpenVINO, on the file as it is."""
         names = self.input_names
         batch = self.fixed_batch or 1
         given = arrange(names, self.model_name, arrays, named)
         feeds = {name: np.repeat(np.asarray(array)[None], batch, 0) for name, array in zip(names, given)}
         status = os.stat(self.file)
-        session = _session(self.file, status.st_mtime_ns, status.st_size)
-        results = tuple(result[0] for result in session.run(None, feeds))
+        if self.frozen:
+            answer = run_frozen(self.skeleton, feeds)
+        else:
+            answer = _session(self.file, status.st_mtime_ns, status.st_size).run(None, feeds)
+        results = tuple(result[0] for result in answer)
         targets = {self.output_names[0]: out} if isinstance(out, np.ndarray) else dict(out or {})
         return tuple(_written(result, targets.get(name)) for name, result in zip(self.output_names, results))
 

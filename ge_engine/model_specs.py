@@ -12,8 +12,9 @@ import onnx
 from ops import Graded, ModelError, SpecError, TensorSpec
 from ops.spec import canonical_dtype
 
+from .dims import Expression, rewritten
 from .runtime import first_line
-from .shapes import Shape, infer_outputs, shape_of
+from .shapes import Shape, shape_of
 from .skeleton import Skeleton
 
 _VARIES = "put a Resize, a Letterbox or another op that fixes the size before it"
@@ -53,10 +54,11 @@ def infer(skeleton: Skeleton, name: str, specs: Sequence[TensorSpec]) -> tuple[T
     batch = fixed_batch(skeleton)
     inputs = [value.name for value in graph.input]
     shapes = [_outputs_at(skeleton, name, inputs, specs, index, batch) for index in range(len(gears) or 1)]
+    sizes_of = {dim: sizes for dim, (sizes, _) in bound.items()}
     return tuple(
         TensorSpec(
             _dtype(value, f"model '{name}'", "output"),
-            _combine(value.name, [sizes[position] for sizes in shapes], shape_of(value)),
+            _combine(value.name, [sizes[position] for sizes in shapes], shape_of(value), sizes_of),
         )
         for position, value in enumerate(graph.output)
     )
@@ -217,7 +219,7 @@ def _refusal(
 
 @lru_cache(maxsize=256)
 def _infer_cached(skeleton: Skeleton, shapes: tuple[tuple[str, tuple[int, ...]], ...]) -> tuple[Shape | None, ...]:
-    outputs = infer_outputs(skeleton.model, dict(shapes))
+    outputs = skeleton.outputs_at(dict(shapes))
     return tuple(outputs[value.name] for value in skeleton.model.graph.output)
 
 
@@ -242,6 +244,11 @@ def _sample(
             f"model '{model}': {whole}: its first axis is not the batch",
             fix="export the model with the batch as the first axis of every output",
         )
+    if len(first) == 1:
+        raise SpecError(
+            f"model '{model}': {whole}: one number a sample, and a sample has no scalars",
+            fix="export it without that output, or as [batch, 1]; of a .pb, Model(outputs=...) names the others",
+        )
     for axis, (a, b) in enumerate(zip(first[1:], second[1:])):
         if isinstance(a, int) and isinstance(b, int) and a != b:
             raise SpecError(
@@ -251,10 +258,13 @@ def _sample(
     return tuple(dim if isinstance(dim, int) else None for dim in first[1:])
 
 
-def _combine(output: str, shapes: Sequence[Shape | None], declared: Shape | None) -> tuple[Any, ...]:
+def _combine(
+    output: str, shapes: Sequence[Shape | None], declared: Shape | None, sizes_of: Mapping[str, Any]
+) -> tuple[Any, ...]:
     """One spec from the shapes at every size: a dim that varies is Graded, one that nobody knows keeps a name.
 
-    Where inference knows nothing, the file's own number is taken at its word; build runs the graph and sees.
+    Where inference knows nothing, the file's own number, or what follows from the sizes of input dims by the file's
+    own name, is taken at its word; build runs the graph and sees.
     """
     columns = zip(*(shape or () for shape in shapes))
     dims: list[Any] = []
@@ -264,10 +274,22 @@ def _combine(output: str, shapes: Sequence[Shape | None], declared: Shape | None
         is_name = isinstance(declared_dim, str) and declared_dim.isidentifier()
         name = str(declared_dim) if is_name else fallback
         if any(not isinstance(size, int) for size in sizes):
-            dims.append(declared_dim if isinstance(declared_dim, int) and declared_dim > 0 else name)
-        else:
-            dims.append(sizes[0] if len(set(sizes)) == 1 else Graded(name, tuple(sizes)))
+            sizes = _promised(declared_dim, sizes_of, len(shapes)) or (name,)
+        dims.append(sizes[0] if len(set(sizes)) == 1 else Graded(name, tuple(sizes)))
     return tuple(dims)
+
+
+def _promised(declared: Any, sizes_of: Mapping[str, Any], count: int) -> tuple[int, ...] | None:
+    """What the file says of a dim at each size; None where it says nothing that can be computed."""
+    if isinstance(declared, int):
+        return (declared,) * count if declared > 0 else None
+    try:
+        expression = Expression(rewritten(declared or "", {name: name for name in sizes_of}))
+    except SpecError:
+        return None
+    rows = [{name: v[i] if isinstance(v, tuple) else v for name, v in sizes_of.items()} for i in range(count)]
+    values = tuple(expression.value(row) for row in rows)
+    return values if min(values) > 0 else None
 
 
 def _text(shape: Shape | None) -> str:

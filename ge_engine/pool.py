@@ -21,7 +21,9 @@ class Pool(Generic[T]):
     def __init__(self, things: Iterable[T]) -> None:
         self._free = list(things)
         self._size = len(self._free)
-        self._changed = threading.Condition()
+        # Taken itself, not through its Condition: an interrupt on the way into that would keep it for ever.
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._waiting = 0
         self._closed = False
 
@@ -42,12 +44,12 @@ class Pool(Generic[T]):
     def give(self, thing: T) -> None:
         self._free.append(thing)
         if self._waiting:  # looked at last: who waits has said so before looking whether one is free
-            with self._changed:
+            with self._lock:
                 self._changed.notify_all()
 
     def close(self) -> None:
         """Refuse new takers, and wait until everything has been given back."""
-        with self._changed:
+        with self._lock:
             self._closed = True
             self._changed.notify_all()
             self._waiting += 1
@@ -60,7 +62,7 @@ class Pool(Generic[T]):
         return self._free.pop()
 
     def _wait_for_one(self, wait: bool) -> T:
-        with self._changed:
+        with self._lock:
             self._waiting += 1
             try:
                 while True:

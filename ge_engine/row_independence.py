@@ -6,7 +6,7 @@ more is mixing, and the node that starts it is looked for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,12 @@ import onnx
 
 from ops import Array
 
-from .samples import fill, random_batch
+from .samples import Batch, fill, random_batch
 from .shapes import with_outputs
 from .stage import Tensors
 from .verify import Runner, difference
+
+Run = Callable[[Batch, "Sequence[str] | None"], list[Array]]
 
 ROWS = 3  # the middle one is kept: what runs along the batch may run either way
 _TOLERANCE = 1e-5
@@ -32,22 +34,20 @@ def mixing_node(path: str, tensors: Tensors, bounds: Mapping[str, int]) -> str |
     model = onnx.load(path, load_external_data=False)
     by_nature = _mixes_by_nature(model)
     rows = tensors[0][2][0]
-    if by_nature or rows == 1 or not any(_depends(tensors, bounds, Runner(path))):
+    if by_nature or rows == 1 or not any(depends(tensors, bounds, Runner(path))):
         return by_nature
     names = [name for node in model.graph.node for name in node.output if name]
     exposed = Path(path).with_suffix(".exposed.onnx")  # beside the weights that it refers to
     try:
         onnx.save(with_outputs(model, names), exposed)
-        changed = dict(zip(names, _depends(tensors, bounds, Runner(exposed), names)))
+        changed = dict(zip(names, depends(tensors, bounds, Runner(exposed), names)))
     finally:
         exposed.unlink(missing_ok=True)
     first = next((node for node in model.graph.node if any(changed.get(name) for name in node.output)), None)
     return (first or model.graph.node[-1]).name
 
 
-def _depends(
-    tensors: Tensors, bounds: Mapping[str, int], run: Runner, outputs: Sequence[str] | None = None
-) -> list[bool]:
+def depends(tensors: Tensors, bounds: Mapping[str, int], run: Run, outputs: Sequence[str] | None = None) -> list[bool]:
     """For each output, whether its kept row changes with the neighbours."""
     batch = random_batch(tensors, bounds)
     results = run(batch, outputs)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -50,6 +51,25 @@ def loaded(path: str | Path, threads: int) -> Any:
     except Exception as error:  # ONNX Runtime has no family of exceptions
         fix = "the runtime cannot load this graph; look at its text"
         raise DeviceError(f"{path}: {first_line(error)}", fix=fix) from error
+
+
+class OrtGraph:
+    """A file's graph, loaded by ONNX Runtime. Errors: DeviceError with the runtime's own reason."""
+
+    def __init__(self, path: str | Path, threads: int) -> None:
+        self.session = loaded(path, threads)
+        # An input that no node of a folded graph reads is gone from the session.
+        self._reads = {value.name for value in self.session.get_inputs()}
+
+    def bound(self, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> Callable[[], None]:
+        """What runs the graph from these arrays into those. What it calls raises DeviceError."""
+        binding = self.session.io_binding()
+        for name, array in inputs.items():
+            if name in self._reads:
+                binding.bind_input(name, "cpu", 0, array.dtype, array.shape, address(array))
+        for name, array in outputs.items():
+            binding.bind_output(name, "cpu", 0, array.dtype, array.shape, address(array))
+        return partial(run_bound, self.session, binding)
 
 
 def run_bound(session: Any, binding: Any) -> None:

@@ -50,12 +50,14 @@ def shape_of(value: onnx.ValueInfoProto) -> Shape | None:
     tensor = value.type.tensor_type
     if not value.type.HasField("tensor_type") or not tensor.HasField("shape"):
         return None
-    return tuple(dim.dim_value if dim.HasField("dim_value") else _name(dim.dim_param) for dim in tensor.shape.dim)
+    return tuple(map(_dim, tensor.shape.dim))
 
 
-def _name(name: str) -> str | None:
-    """What it does not know, onnx's inference calls unk__0."""
-    return None if not name or name.startswith("unk__") else name
+def _dim(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
+    """What it does not know, onnx's inference calls unk__0, and some exporters -1."""
+    if dim.HasField("dim_value"):
+        return dim.dim_value if dim.dim_value >= 0 else None
+    return None if not dim.dim_param or dim.dim_param.startswith("unk__") else dim.dim_param
 
 
 def is_fixed(shape: Shape | None) -> bool:

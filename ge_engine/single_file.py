@@ -30,16 +30,13 @@ def read_graph(path: str) -> onnx.ModelProto:
     return model
 
 
-def any_size_graph(stage: StageGraph, outputs: Mapping[str, Shape]) -> onnx.ModelProto:
-    """One sample of any of its sizes: graded dims keep their names. outputs: the shapes to declare.
+def any_size_graph(stage: StageGraph, inputs: Mapping[str, Shape], outputs: Mapping[str, Shape]) -> onnx.ModelProto:
+    """One sample of any of its sizes. inputs, outputs: the shapes to declare, with names for what varies.
 
     Errors: BuildError when the graph cannot be made for open sizes.
     """
     model, _ = assemble(stage)
-    named: dict[str, Shape] = {
-        key: (1, *(dim if isinstance(dim, int) else str(dim) for dim in spec.shape)) for key, spec in stage.inputs
-    }
-    graph = folded(model, named)
+    graph = folded(model, inputs)
     for value in graph.graph.output:
         set_shape(value, outputs[value.name])
     return graph

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import mmap
-import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,11 +15,12 @@ from google.protobuf.message import DecodeError as ProtobufError
 from onnx import TensorProto
 
 from ops import ModelError
-from ops.near import near
 from ops.unique import unique
 
 from . import weights, wire
+from .model_file import status_of
 from .runtime import first_line, load_error
+from .shapes import Shape, infer_outputs
 
 _EXPORT = "export the model to ONNX again"
 
@@ -42,31 +43,51 @@ class Skeleton:
     def copy(self) -> onnx.ModelProto:
         return deepcopy(self.model)
 
+    def outputs_at(self, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Shape | None]:
+        """The shapes of the outputs for these shapes of the inputs, as far as they do not depend on data.
+
+        Errors: what onnx raises when the model cannot take these inputs.
+        """
+        return infer_outputs(self.model, shapes)
+
 
 def read_skeleton(path: str) -> Skeleton:
     """The skeleton of an ONNX file; read once for each version of the file.
 
     Errors: ModelError for a file that is missing, damaged, unsafe or not for this ONNX Runtime.
     """
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError):  # a path with a NUL is a ValueError
-        raise _missing(path) from None
-    if os.path.isdir(path):
-        raise ModelError(f"{path} is a folder, not an ONNX file", fix="name the .onnx file in it")
-    if not os.path.isfile(path):  # a pipe or a device might never end
-        raise ModelError(f"{path} is not a file", fix="name an .onnx file")
-    if not status.st_size:
-        raise ModelError(f"{path} is empty", fix=_EXPORT)
+    status = status_of(path, _EXPORT)
     return _read(path, status.st_mtime_ns, status.st_size)
+
+
+def read_unchecked(path: str) -> onnx.ModelProto:
+    """What the file says, as it says it, its heavy tensors as references. Errors: ModelError where it is no ONNX."""
+    status_of(path, _EXPORT)
+    model = _parse(path)
+    with _at(path):
+        _check_text(model)
+    return model
+
+
+def read_loosely(path: str) -> onnx.ModelProto:
+    """The model of a skeleton, without the question whether it can be run. Errors: ModelError."""
+    status_of(path, _EXPORT)
+    return _prepared(path)
 
 
 @lru_cache(maxsize=32)
 def _read(path: str, mtime_ns: int, size: int) -> Skeleton:
+    model = _prepared(path)
+    with _at(path):
+        _check(model)
+        _check_outputs(model.graph)
+    return Skeleton(path, model, {entry.key: entry.value for entry in model.metadata_props})
+
+
+def _prepared(path: str) -> onnx.ModelProto:
+    """Functions inlined, heavy tensors found, default inputs forgotten."""
     model = _parse(path)
-    if not model.ir_version or not model.opset_import or not model.HasField("graph"):
-        raise ModelError(f"{path} is not an ONNX model", fix=f"name an .onnx file, or {_EXPORT}")
-    try:
+    with _at(path):
         if model.functions:
             model = onnx.inliner.inline_local_functions(model)
         _check_text(model)
@@ -75,13 +96,19 @@ def _read(path: str, mtime_ns: int, size: int) -> Skeleton:
             if weights.is_heavy(tensor):
                 weights.resolve(tensor, path)
         _forget_default_inputs(model)
-        _check(model)
-        _check_outputs(model.graph)
+        _name_domain(model)
+    return model
+
+
+@contextmanager
+def _at(path: str) -> Iterator[None]:
+    """Errors say which file they are about."""
+    try:
+        yield
     except ModelError as error:
         raise error.at(path)  # noqa: B904  # the very same error, placed
     except Exception as error:  # onnx has no family of exceptions
         raise ModelError(f"{path} is not a sound ONNX model: {first_line(error)}", fix=_EXPORT) from error
-    return Skeleton(path, model, {entry.key: entry.value for entry in model.metadata_props})
 
 
 def _check(model: onnx.ModelProto) -> None:
@@ -91,11 +118,19 @@ def _check(model: onnx.ModelProto) -> None:
     fault = load_error(detached)
     if fault and fault.fix:
         raise ModelError(f"ONNX Runtime cannot run it: {fault.reason}", fix=fault.fix)
-    for value in (*detached.graph.input, *detached.graph.output):
-        value.type.tensor_type.shape.SetInParent()  # the checker wants a shape; a rank that is unknown does no harm
-    onnx.checker.check_model(detached)
+    check_sound(detached)
     if fault:
         raise ModelError(f"ONNX Runtime cannot run it: {fault.reason}", fix=_EXPORT)
+
+
+def check_sound(model: onnx.ModelProto) -> None:
+    """ONNX's own check, without the weights. Errors: onnx.checker.ValidationError."""
+    detached = deepcopy(model)
+    weights.detach(detached)
+    for value in (*detached.graph.input, *detached.graph.output):
+        if value.type.HasField("tensor_type"):  # the checker wants a shape; a rank that is unknown does no harm
+            value.type.tensor_type.shape.SetInParent()
+    onnx.checker.check_model(detached)
 
 
 def _check_outputs(graph: onnx.GraphProto) -> None:
@@ -116,7 +151,7 @@ def _check_outputs(graph: onnx.GraphProto) -> None:
 def _check_text(model: onnx.ModelProto) -> None:
     """Protobuf hands out what is not UTF-8 as bytes; nothing here can do anything with such a name."""
     texts = [text for entry in model.metadata_props for text in (entry.key, entry.value)]
-    for graph in _graphs(model.graph):
+    for graph in graphs(model.graph):
         values = (*graph.input, *graph.output, *graph.value_info)
         texts += [value.name for value in values]
         texts += [dim.dim_param for value in values for dim in value.type.tensor_type.shape.dim]
@@ -138,28 +173,18 @@ def _parse(path: str) -> onnx.ModelProto:
     except wire.Truncated as error:
         raise ModelError(f"{path} is not an ONNX model, or is cut short: {error}", fix=_EXPORT) from error
     try:
-        return onnx.ModelProto.FromString(stripped)
+        model = onnx.ModelProto.FromString(stripped)
     except ProtobufError as error:
         raise ModelError(f"{path} is not an ONNX model, or is damaged: {error}", fix=_EXPORT) from error
-
-
-def _missing(path: str) -> ModelError:
-    folder, name = os.path.split(path)
-    try:
-        beside = sorted(os.listdir(folder or "."))
-    except (OSError, ValueError):
-        return ModelError(f"there is no file {path}, nor a folder {folder}", fix="write the path relative to the file")
-    if name in beside:
-        return ModelError(f"{path} is a link to what is not there", fix="mend the link, or put the model there")
-    models = [other for other in beside if other.endswith(".onnx")]
-    fix = "put the model there, or write its path relative to the file that declares it"
-    return ModelError(f"there is no file {path}", fix=near(name, models) if models else fix)
+    if not model.ir_version or not model.opset_import or not model.HasField("graph"):
+        raise ModelError(f"{path} is not an ONNX model", fix=f"name an .onnx file, or {_EXPORT}")
+    return model
 
 
 def _lift(model: onnx.ModelProto) -> None:
     """Make heavy constants, wherever they stand, initializers of the main graph."""
-    names = {name for graph in _graphs(model.graph) for node in graph.node for name in node.output}
-    for graph in list(_graphs(model.graph)):
+    names = {name for graph in graphs(model.graph) for node in graph.node for name in node.output}
+    for graph in list(graphs(model.graph)):
         for node in graph.node:
             for attribute in node.attribute:
                 if node.op_type == "Constant" and attribute.name == "value" and weights.is_heavy(attribute.t):
@@ -174,17 +199,18 @@ def _lift(model: onnx.ModelProto) -> None:
                     break
 
 
-def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+def graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    """A graph, and those inside its nodes."""
     yield graph
     for node in graph.node:
         for attribute in node.attribute:
             for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
-                yield from _graphs(inner)
+                yield from graphs(inner)
 
 
 def tensors(graph: onnx.GraphProto) -> Iterator[TensorProto]:
     """Every tensor of a graph and of the graphs in it: initializers and attributes."""
-    for inner in _graphs(graph):
+    for inner in graphs(graph):
         yield from inner.initializer
         for node in inner.node:
             for attribute in node.attribute:
@@ -198,3 +224,10 @@ def _forget_default_inputs(model: onnx.ModelProto) -> None:
     del model.graph.input[:]
     model.graph.input.extend(inputs)
     model.ir_version = max(model.ir_version, 4)
+
+
+def _name_domain(model: onnx.ModelProto) -> None:
+    """ONNX's own domain has two names; ONNX Runtime writes "", and not every tool knows the other."""
+    if all(entry.domain for entry in model.opset_import):
+        for entry in (entry for entry in model.opset_import if entry.domain == "ai.onnx"):
+            entry.domain = ""

@@ -10,6 +10,8 @@ from ops import Array, Finding, TensorSpec
 from ops.host_stage import Step
 
 from .gears import Gear, Gears
+from .half.precision import ORIGIN, emulates, on_cpu
+from .model_file import FROZEN
 
 if TYPE_CHECKING:
     from .dynamic import Chain
@@ -23,6 +25,7 @@ class StageGraph:
 
     steps: in topological order; keys are tensor names, unique in the stage. inputs, outputs: key and spec of one
     sample, in order. constants: keys that steps read and that are the same for every sample, without a batch axis.
+    precision: of precision_mode_v2. The graphs that are built are the same; a CPU emulates it (see half).
     """
 
     name: str
@@ -30,6 +33,7 @@ class StageGraph:
     inputs: tuple[tuple[str, TensorSpec], ...]
     outputs: tuple[tuple[str, TensorSpec], ...]
     constants: Mapping[str, Array]
+    precision: str = ORIGIN
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,11 @@ class Graphs:
     mixing_node: str | None
     dynamic: tuple[tuple[str, Chain], ...]
 
+    @property
+    def frozen(self) -> bool:
+        """Whether they are TensorFlow graphs."""
+        return any(graph.path.endswith(FROZEN) for graph in self.static.values())
+
 
 @dataclass(frozen=True)
 class BuiltStage(Graphs):
@@ -70,6 +79,15 @@ class BuiltStage(Graphs):
     graph: StageGraph
     gears: Gears
     findings: tuple[Finding, ...]
+
+    @property
+    def emulated(self) -> bool:
+        """Whether a CPU runs other graphs than these, for the stage's precision; TensorFlow's are not rewritten."""
+        return emulates(self.graph.precision) and not self.frozen
+
+    def on_cpu(self, path: str) -> str:
+        """What a CPU runs in place of one of the graphs: itself, unless the precision is emulated."""
+        return path if self.frozen else on_cpu(path, self.graph.precision) if self.emulated else path
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,18 @@ def write_whole(path: Path, text: str) -> None:
 
     Of a symbolic link it is the file that is replaced; what is no file, as /dev/null, is refused: root could do it.
     """
-    path = path.resolve()
-    if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "it is not a file", str(path))
+    path = replaceable(path)
     fresh = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}")
     try:
         fresh.write_text(text, encoding="utf-8")
         os.replace(fresh, path)
     finally:
         fresh.unlink(missing_ok=True)
+
+
+def replaceable(path: Path) -> Path:
+    """The file that a path stands for, or the place where it will be. Errors: OSError where that is no file."""
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is not a file", str(path))
+    return path

@@ -1,4 +1,4 @@
-"""Protobuf's wire format, as far as it takes to copy an ONNX file without its weights.
+"""Protobuf's wire format, as far as it takes to copy an ONNX file without its weights, and to rewrite other messages.
 
 A message that is small cannot hold a large payload and is copied as it is; only large ones are looked into. A payload
 that is left out is replaced by ONNX's own external-data form: where the bytes lie in the file.
@@ -33,7 +33,9 @@ class Truncated(ValueError):
     """The bytes end, or stop making sense, before the message does."""
 
 
-class _Field(NamedTuple):
+class Field(NamedTuple):
+    """One field of a message, by its place in the bytes."""
+
     number: int
     wire_type: int
     start: int  # of the tag
@@ -58,7 +60,7 @@ def _strip(data: Bytes, start: int, end: int, message: str, path: str, depth: in
     children = _CHILDREN[message]
     pieces: list[bytes] = []
     copied = start
-    for field in _fields(data, start, end):
+    for field in fields(data, start, end):
         if message == "model" and field.number == _TRAINING_INFO:
             pieces.append(data[copied : field.start])
             copied = field.end
@@ -77,7 +79,7 @@ def _strip_tensor(data: Bytes, start: int, end: int, path: str) -> list[bytes]:
     pieces: list[bytes] = []
     copied = start
     reference = None
-    for field in _fields(data, start, end):
+    for field in fields(data, start, end):
         if field.number in _PAYLOADS and field.wire_type == 2 and field.end - field.value > LIMIT:
             raw = field.number == _RAW_DATA
             reference = (field.value, field.end, RAW) if raw else (start, end, MESSAGE)
@@ -86,15 +88,16 @@ def _strip_tensor(data: Bytes, start: int, end: int, path: str) -> list[bytes]:
     pieces.append(data[copied:end])
     if reference:
         first, last, form = reference
-        pieces.append(_tag(14, 0) + _varint(1))  # data_location: EXTERNAL
+        pieces.append(number_field(14, 1))  # data_location: EXTERNAL
         entries = {"location": path, "offset": str(first), "length": str(last - first), "form": form}
         for key, value in entries.items():
-            entry = _bytes_field(1, key.encode()) + _bytes_field(2, value.encode())
-            pieces.append(_bytes_field(13, entry))
+            entry = bytes_field(1, key.encode()) + bytes_field(2, value.encode())
+            pieces.append(bytes_field(13, entry))
     return pieces
 
 
-def _fields(data: Bytes, start: int, end: int) -> Iterator[_Field]:
+def fields(data: Bytes, start: int, end: int) -> Iterator[Field]:
+    """The fields of a message, in order. Errors: Truncated."""
     position = start
     while position < end:
         tag, after = _read_varint(data, position, end)
@@ -111,7 +114,7 @@ def _fields(data: Bytes, start: int, end: int) -> Iterator[_Field]:
             raise Truncated(f"wire type {wire_type} at byte {position}")
         if number == 0 or stop > end:
             raise Truncated(f"field {number} at byte {position} ends at {stop}, its message at {end}")
-        yield _Field(number, wire_type, position, value, stop)
+        yield Field(number, wire_type, position, value, stop)
         position = stop
 
 
@@ -140,5 +143,11 @@ def _tag(number: int, wire_type: int) -> bytes:
     return _varint(number << 3 | wire_type)
 
 
-def _bytes_field(number: int, value: bytes) -> bytes:
+def bytes_field(number: int, value: bytes) -> bytes:
+    """A field that holds a text, bytes or a message."""
     return _tag(number, 2) + _varint(len(value)) + value
+
+
+def number_field(number: int, value: int) -> bytes:
+    """A field that holds a whole number of at least 0."""
+    return _tag(number, 0) + _varint(value)

@@ -19,6 +19,7 @@ from .command import (
     Debug,
     DeploymentFile,
     DeviceName,
+    Exact,
     GearsText,
     Streams,
     app,
@@ -26,6 +27,7 @@ from .command import (
     errors,
     make_plan,
     note,
+    open_session,
     out,
     settings_of,
 )
@@ -45,7 +47,8 @@ def bench(
         Optional[str], typer.Option("-m", "--model", metavar="NAME", help="Of a server: an ensemble, or any model.")
     ] = None,
     http: Annotated[bool, typer.Option("--http/--grpc", help="The way to ask a server.")] = False,
-    device: DeviceName = "cpu", gears: GearsText = None, streams: Streams = None, deployment: DeploymentFile = None,
+    device: DeviceName = "cpu", gears: GearsText = None, streams: Streams = None, exact: Exact = False,
+    deployment: DeploymentFile = None,
     golden: Annotated[
         Optional[Path], typer.Option("--golden", metavar="DIR", help="Send the golden requests of this repository.")
     ] = None,
@@ -84,16 +87,17 @@ def bench(
         if model is None:
             if re.fullmatch(r"[^/\\]*:\d+", target):
                 raise WrongUse(f"which model of {target}?", fix="name it: -m NAME")
-            settings = settings_of(deployment, gears, streams)
+            settings = settings_of(deployment, gears, streams, exact)
             check_device(device)
             graph = load(target).validate(settings)
             samples = session_samples(graph.inputs, inputs, golden, graph.name)
-            session = stack.enter_context(make_plan(graph, settings).session(device))
+            session = stack.enter_context(open_session(make_plan(graph, settings), device))
             measured = SessionTarget(session, samples, batch, timeout_s, made_up=not (inputs or golden))
             where = measured.where
         else:
-            if any(value is not None for value in (gears, streams, deployment)):
-                raise WrongUse("a server has its own settings", fix="leave out --gears, --streams and --deployment")
+            if exact or any(value is not None for value in (gears, streams, deployment)):
+                fix = "leave out --gears, --streams, --exact and --deployment"
+                raise WrongUse("a server has its own settings", fix=fix)
             measured, where = server_target(target, model, http, inputs, golden, batch, timeout_s)
         here = model is None or on_this_machine(target)
         usage = npu_smi.usage if npu_smi.available() and here else None

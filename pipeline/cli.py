@@ -23,6 +23,7 @@ from .command import (
     Debug,
     DeploymentFile,
     DeviceName,
+    Exact,
     GearsText,
     Streams,
     Target,
@@ -32,6 +33,7 @@ from .command import (
     make_plan,
     new_table,
     note,
+    open_session,
     out,
     print_json,
     settings_of,
@@ -44,7 +46,7 @@ from .parse import sample_from
 from .rulebook import BOOK
 from .triton.log_doctor import explain_log
 from .trouble import print_findings
-from .tune import what_if_command
+from .tune import what_if as asking
 
 __all__ = ["app", "main"]
 
@@ -76,11 +78,15 @@ def check(
 @app.command()
 def plan(
     target: Annotated[Optional[str], typer.Argument(metavar="PIPELINE", help="As for check.")] = None,
-    gears: GearsText = None, streams: Streams = None, deployment: DeploymentFile = None,
+    gears: GearsText = None, streams: Streams = None, exact: Exact = False, deployment: DeploymentFile = None,
     measure: Annotated[
         bool, typer.Option("--measure", help="First measure the cost table, for plans that run on this CPU.")
     ] = False,
-    what_if: what_if_command.Question = None, what_if_from: what_if_command.Measurements = None,
+    what_if: asking.Question = None, what_if_from: asking.Measurements = None,
+    dump: Annotated[
+        Optional[Path],
+        typer.Option("--dump", metavar="DIR", help="Write the graph after each pass, and each gear's ONNX."),
+    ] = None,
     as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Explain a compiled pipeline: stages, edges, placement, gears, and what the passes changed."""
@@ -88,15 +94,17 @@ def plan(
         if measure:
             costs.keep(measured_costs())
             note(f"the cost table of this machine is in {costs.file()}")
-        asked = what_if_command.asked(what_if, what_if_from, target)
+        asked = asking.asked(what_if, what_if_from, target)
         if asked is not None and target is None:
-            what_if_command.answer(asked, None, as_json)
+            asking.answer(asked, None, as_json)
             return
         assert target is not None
-        settings = settings_of(deployment, gears, streams)
+        settings = settings_of(deployment, gears, streams, exact)
         compiled = make_plan(load(target).validate(settings), settings)
+        if dump is not None:
+            note(f"{len(compiled.dump_graph(dump))} files are in {dump}")
         if asked is not None:
-            what_if_command.answer(asked, compiled, as_json)
+            asking.answer(asked, compiled, as_json)
         elif as_json:
             findings = [finding.as_dict() for finding in compiled.findings]
             changes = [vars(change) for change in compiled.changes]
@@ -116,21 +124,26 @@ def run(
         ),
     ] = None,
     device: DeviceName = "cpu",
-    gears: GearsText = None, deployment: DeploymentFile = None,
+    gears: GearsText = None, exact: Exact = False, deployment: DeploymentFile = None,
     trace: Annotated[
         Optional[Path], typer.Option("--trace", metavar="FILE", help="Write what happened when, for ui.perfetto.dev.")
+    ] = None,
+    dump: Annotated[
+        Optional[Path],
+        typer.Option("--dump", metavar="DIR", help="Write every value, also those inside the models, as npz files."),
     ] = None,
     stats: Annotated[bool, typer.Option("--stats", help="Show on the error output where the time went.")] = False,
     as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Run a pipeline on one sample."""
     with errors(debug):
-        settings = settings_of(deployment, gears)
+        settings = settings_of(deployment, gears, exact=exact)
         check_device(device)
         graph = load(target).validate(settings)
         sample = sample_from(inputs or [], graph.inputs)
-        with make_plan(graph, settings).session(device) as session:
-            with session.trace(trace) if trace else nullcontext():
+        with open_session(make_plan(graph, settings), device) as session:
+            dumping = session.dump_data(dump, layers=True) if dump else nullcontext()
+            with session.trace(trace) if trace else nullcontext(), dumping:
                 answer = session.run(**sample)
             if stats:
                 note(str(session.stats()))
@@ -214,5 +227,11 @@ def _explain_log(log: Path, as_json: bool) -> None:
 
 # They register their commands, in the order in which --help shows them.
 from . import bench_command, cache_commands  # noqa: E402, F401
+from .compare import compare_command  # noqa: E402, F401
+from .convert import convert_command  # noqa: E402, F401
+from .draw import draw_command  # noqa: E402, F401
+from .inspect import inspect_command  # noqa: E402, F401
+from .new import new_command  # noqa: E402, F401
+from .report_page import report_command  # noqa: E402, F401
 from .triton import commands  # noqa: E402, F401
 from .tune import tune_command  # noqa: E402, F401

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -21,6 +22,7 @@ from ops import DeviceError, SpecError, ValidationError, WrongUse
 from .deployment import Deployment
 from .graph import Graph
 from .plan import Plan
+from .session import Session
 from .trouble import print_findings, say
 
 app = typer.Typer(
@@ -30,8 +32,24 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+
+
+# Control characters but tabs and ends of lines, and what turns the direction of writing.
+_STEERING = dict.fromkeys(
+    (*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+)
+
+
+class _Terminal(Console):
+    """Prints what a file says (names, paths, messages) without what would steer the terminal."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(segment.text.translate(_STEERING), segment.style)
+
+
+out = _Terminal(highlight=False)
+err = _Terminal(stderr=True, highlight=False)
 
 Target = Annotated[str, typer.Argument(metavar="PIPELINE", help="graph.py, graph.py:name or module:name")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
@@ -48,6 +66,7 @@ GearsText = Annotated[
     typer.Option("--gears", metavar="SIZES", help='Batch sizes, as "1,2,4,8": a static graph for each. By default 1.'),
 ]
 Streams = Annotated[Optional[int], typer.Option("--streams", help="How many batches may run at once. By default 1.")]
+Exact = Annotated[bool, typer.Option("--exact", help="Only passes that keep every byte.")]
 DeviceName = Annotated[str, typer.Option("--device", help="cpu; npu:0, npu:0,1; null: answers zeros.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
 
@@ -55,9 +74,11 @@ FAILED = 1
 WRONG_USE = 2
 
 
-def settings_of(file: Path | None, gears: str | None = None, streams: int | None = None) -> Deployment:
+def settings_of(
+    file: Path | None, gears: str | None = None, streams: int | None = None, exact: bool = False
+) -> Deployment:
     """The file's settings, with those of the options instead of its own. Errors: WrongUse."""
-    fields: dict[str, Any] = {"gears": gears, "streams": streams}
+    fields: dict[str, Any] = {"gears": gears, "streams": streams, "exact": exact or None}
     try:
         base = Deployment.from_json(file.read_text(encoding="utf-8")) if file else None
         return Deployment.of(base, **{name: value for name, value in fields.items() if value is not None})
@@ -76,7 +97,20 @@ def check_device(name: str) -> None:
 
 
 def make_plan(graph: Graph, settings: Deployment) -> Plan:
-    """Compile, with a progress bar on stderr where that is a terminal."""
+    """Compile, with a progress bar."""
+    with _progress() as show:
+        return Plan.of(graph, settings, show)
+
+
+def open_session(plan: Plan, device: str) -> Session:
+    """With a progress bar: for an NPU it compiles, too."""
+    with _progress() as show:
+        return plan.session(device, show)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on stderr, where that is a terminal; it goes when all is done."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
         task = progress.add_task("compile", total=None)
@@ -84,7 +118,7 @@ def make_plan(graph: Graph, settings: Deployment) -> Plan:
         def show(what: str, done: int, total: int) -> None:
             progress.update(task, description=what, completed=done, total=total)
 
-        return Plan.of(graph, settings, show)
+        yield show
 
 
 @contextmanager

@@ -83,10 +83,12 @@ class Costs:
             return 0.0
         return self.graph.get(type(op).__name__, UNKNOWN_OP) * elements(specs)
 
-    def reason(self, saved_us: float) -> str:
+    def reason(self, saved_nbytes: int, saved_us: float) -> str:
         """Why, for a person: an NPU's prices are no times."""
         if not self.graph:
-            return "an NPU is spared bytes, and the host work"
+            if saved_nbytes < 0:
+                return "the host is spared the work, which is worth the bytes"
+            return "an NPU is spared bytes, and the host work" if saved_nbytes else "the host is spared the work"
         return f"{saved_us:,.0f} us less by the cost table ({self.source})"
 
     def crossing(self, spec: TensorSpec) -> float:
@@ -105,6 +107,21 @@ def elements(specs: Iterable[TensorSpec]) -> int:
     6220800
     """
     return max((math.prod(_side(dim) for dim in spec.shape) for spec in specs), default=0)
+
+
+def usual_nbytes(specs: Iterable[TensorSpec]) -> int:
+    """Of all these tensors, where sides of unknown size are as in `elements`."""
+    return sum(elements([spec]) * spec.numpy.itemsize for spec in specs)
+
+
+def assumed(specs: Iterable[TensorSpec]) -> str:
+    """What the sides of unknown size are taken for.
+
+    >>> assumed([TensorSpec("uint8", ("H", "W", 3))])
+    'H=1080, W=1920'
+    """
+    names = (dim for spec in specs for dim in spec.shape if isinstance(dim, str))
+    return ", ".join(f"{name}={_side(name)}" for name in dict.fromkeys(names))
 
 
 def _side(dim: Any) -> int:

@@ -63,7 +63,8 @@ class Deployment:
 
     Run:     gears (batch sizes), streams (execution contexts), threads (CPU, for each stream; None: the cores divided
              by the streams), batching, exact (only passes that keep every byte)
-    NPU:     device_ids, cores ("cube|vector"), precision, static, profiling, dump_graph
+    NPU:     device_ids, cores ("cube|vector"), precision (fp16 and cube_fp16in_fp32out a CPU emulates, where the
+             model_backend is npu_ge), static, profiling, dump_graph, dump_data
     Triton:  target (the server's release), model_backend ("npu_ge" or "onnxruntime": it decides, wherever the plan
              runs, which ops run in a model's graph), max_batch_size (None: the largest gear), host_instances, warmup,
              response_cache, name_prefix
@@ -87,6 +88,7 @@ class Deployment:
     static: bool = False
     profiling: bool = False
     dump_graph: bool = False
+    dump_data: bool = False
     target: str = DEFAULT_TARGET
     model_backend: str = "npu_ge"
     max_batch_size: int | None = None
@@ -109,7 +111,7 @@ class Deployment:
         for name in ("threads", "max_batch_size"):
             if getattr(self, name) is not None:
                 require_whole(name, getattr(self, name))
-        for name in ("exact", "static", "profiling", "dump_graph", "warmup", "response_cache"):
+        for name in ("exact", "static", "profiling", "dump_graph", "dump_data", "warmup", "response_cache"):
             if not isinstance(getattr(self, name), bool):
                 raise SpecError(f"{name} is {getattr(self, name)!r}", fix="give True or False")
         _one_of("target", self.target, TARGETS)

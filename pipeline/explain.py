@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from ge_engine.half.precision import ORIGIN
 from ops import TensorSpec
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def explain(plan: Plan) -> str:
         columns = " ".join(cell.ljust(width) for cell, width in zip(cells[row.key], widths))
         nbytes = "varies" if row.nbytes is None else f"{row.nbytes:,}"
         lines.append(f"{columns} {row.layout:3} {nbytes:>10}")
-    lines += (f"{name}: {_how_built(plan, name)}" for name in plan.built)
+    lines += (f"{name}: {how_built(plan, name)}" for name in plan.built)
     lines.append("outputs: " + ", ".join(f"{output.name} = {output.key}" for output in plan.graph.outputs))
     lines += _changes(plan)
     lines += map(str, plan.findings)
@@ -72,14 +73,17 @@ def _changes(plan: Plan) -> Iterator[str]:
     for change in plan.changes:
         yield f"  {change.rule}: {change.node} ({change.where})"
         yield f"    {change.before} -> {change.after}"
-        saved = f"{change.saved_text}; " if change.saved else ""
+        saved = f"{change.saved_text}; " if change.saved != 0 and change.saved_text else ""
         yield f"    {saved}{change.exactness}; {change.why}"
 
 
-def _how_built(plan: Plan, name: str) -> str:
+def how_built(plan: Plan, name: str) -> str:
+    """In a few words, of a device stage."""
     built = plan.built[name]
     count = len(built.static)
     what = f"{count} static graph{'s' if count != 1 else ''}"
+    if built.graph.precision != ORIGIN:
+        what += f", {built.graph.precision} ({'emulated' if built.emulated else 'not emulated: runs as origin'})"
     if built.shared_deviation is None:
         how = "each gear has a session of its own on CPU"
     elif built.shared_deviation == 0:

@@ -11,7 +11,7 @@ import numpy as np
 from ge_engine.devices import Stream
 from ge_engine.engine import Engine
 from ge_engine.gears import Gears, pick
-from ops import Array, GepipeError
+from ops import Array, GepipeError, SampleError
 from ops.host_stage import HostStage, Step, same_memory
 
 from .group import Group, Seat, Sizes
@@ -100,7 +100,8 @@ class Level:
         if not self._run_steps(item, out, on_gear):
             return seat
         if seat is None:
-            self._sizes_from_values(item)
+            if not self._sizes_from_values(item):
+                return None
             seat = find(self.sizes(item))
         self._fill_row(item, *seat)
         return seat
@@ -121,6 +122,9 @@ class Level:
             except GepipeError as error:
                 item.error = error
                 self._recorder.host_failed(self.depth)
+                dump = self._recorder.dump
+                if dump is not None:
+                    dump.sample(item)
                 return False
         return True
 
@@ -136,13 +140,23 @@ class Level:
             for engine in self.engines
         )
 
-    def _sizes_from_values(self, item: Item) -> None:
+    def _sizes_from_values(self, item: Item) -> bool:
+        """Which size a sample has whose values are there already; whether it is one of the sizes."""
         for engine in self.engines:
-            for key, spec in engine.stage.graph.inputs:
-                shape = item.values[key].shape
-                for index in range(len(spec.graded[0].values) if spec.graded else 0):
-                    if spec.at_gear(index) == shape:
-                        item.sizes.update((dim.name, index) for dim in spec.graded)
+            graded = [(key, spec) for key, spec in engine.stage.graph.inputs if spec.graded]
+            fitting = (
+                index
+                for index in range(len(engine.sizes))
+                if all(spec.at_gear(index) == item.values[key].shape for key, spec in graded)
+            )
+            index = next(fitting, None)
+            if index is None:
+                found = ", ".join(f"{key} {list(item.values[key].shape)}" for key, _ in graded)
+                sizes = ", ".join(map(str, engine.sizes))
+                item.error = SampleError(f"no size has {found}", fix=f"give all inputs one of the sizes {sizes}")
+                return False
+            item.sizes.update((name, index) for name, _ in engine.sizes[index].dims)
+        return True
 
     def _fill_row(self, item: Item, group: Group, row: int) -> None:
         """Copy what the host stage did not write in place: the caller's own arrays, and values of earlier stages."""

@@ -7,15 +7,18 @@ import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
 from ge_engine.build import BuiltStage, Progress, StageGraph
 from ge_engine.cache import Cache, build_cached
 from ge_engine.devices import Device
 from ge_engine.gears import Gears
+from ge_engine.half.precision import ORIGIN
+from ge_engine.model import Model
 from ops import BuildError, Finding
 
-from .deployment import Deployment
+from .deployment import Deployment, PerModel
 from .explain import explain
 from .graph import Graph
 from .passes import Change, compiled
@@ -28,14 +31,15 @@ class Plan:
     """Made by Pipeline.compile; `print(plan)` explains it.
 
     built: for each device stage, its static graphs. Their files are there as long as the plan is: in the compile cache,
-    which keeps them for the next plan, or in a temporary folder.
+    which keeps them for the next plan, or in a temporary folder. declared: the graph before all passes.
     """
 
     graph: Graph
     deployment: Deployment
     stages: tuple[Stage, ...]
     built: Mapping[str, BuiltStage]
-    changes: tuple[Change, ...] = ()
+    changes: tuple[Change, ...]
+    declared: Graph
 
     @classmethod
     def of(cls, graph: Graph, deployment: Deployment, progress: Progress | None = None, *, cache: bool = True) -> Plan:
@@ -43,16 +47,17 @@ class Plan:
 
         Errors: BuildError naming the stage, or what the machine lacks.
         """
-        graph, placed, changes = compiled(graph, deployment)
+        declared = graph
+        graph, placed, changes = compiled(declared, deployment)
         stages = partition(graph, placed)
         store = Cache.of_environment() if cache else None
         built: dict[str, BuiltStage] = {}
         with _room(), ExitStack() as undo:
             for stage in (stage for stage in stages if stage.on_device):
-                built[stage.name], held = build_cached(*_source(stage, graph), store, progress)
+                built[stage.name], held = build_cached(*_source(stage, graph, deployment), store, progress)
                 undo.callback(held.close)
             keep = undo.pop_all()
-        plan = cls(graph, deployment, stages, built, changes)
+        plan = cls(graph, deployment, stages, built, changes, declared)
         weakref.finalize(plan, keep.close)
         return plan
 
@@ -61,12 +66,13 @@ class Plan:
         """What validate and build have to say."""
         return (*self.graph.advice, *(finding for stage in self.built.values() for finding in stage.findings))
 
-    def session(self, device: str | Device = "cpu") -> Session:
+    def session(self, device: str | Device = "cpu", progress: Progress | None = None) -> Session:
         """Open the plan on a device: "cpu", "null", "npu:0", "npu:0,1", "npu" (the deployment's cards), or a Device.
 
+        progress: told what is compiled for an NPU, how much of it is done, and of how much; it may take minutes.
         Errors: DeviceError; there is never a fallback to another device.
         """
-        return Session(self, device)
+        return Session(self, device, progress)
 
     def export(self, directory: str | os.PathLike[str], **options: Any) -> tuple[str, ...]:
         """Write this plan into a Triton model repository; see pipeline.triton.repository.export.
@@ -76,6 +82,15 @@ class Plan:
         from .triton.repository import export  # a Plan knows nothing of Triton until it is asked
 
         return export(self, directory, **options)
+
+    def dump_graph(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
+        """Write the graph after each pass, the plan, and each gear's static graph; see pipeline.dump.graphs.dump_graph.
+
+        Errors: WrongUse for a folder that cannot be written.
+        """
+        from .dump.graphs import dump_graph  # with all that draws
+
+        return dump_graph(self, folder)
 
     def __str__(self) -> str:
         return explain(self)
@@ -96,8 +111,26 @@ def _room() -> Iterator[None]:
         raise BuildError(f"the graphs cannot be built: {error}", fix=fix) from error
 
 
-def _source(stage: Stage, graph: Graph) -> tuple[StageGraph, Gears]:
+def _source(stage: Stage, graph: Graph, deployment: Deployment) -> tuple[StageGraph, Gears]:
     """What a device stage is built from."""
     constants = {key: graph.constants[key] for step in stage.steps for key in step.inputs if key in graph.constants}
     gears = Gears.of_specs([spec for _, spec in stage.inputs], stage.batches)
-    return StageGraph(stage.name, stage.steps, stage.inputs, stage.outputs, constants), gears
+    # An NPU's setting: where ONNX Runtime serves, it computes as the graph says, and so do we.
+    precision = _precision(stage, deployment.precision) if deployment.model_backend == "npu_ge" else ORIGIN
+    return StageGraph(stage.name, stage.steps, stage.inputs, stage.outputs, constants, precision), gears
+
+
+def _precision(stage: Stage, setting: PerModel[str]) -> str:
+    """Errors: BuildError where the models of the stage disagree."""
+    if not isinstance(setting, Mapping):
+        return setting
+    models = {step.op.model_name: step.where for step in stage.steps if isinstance(step.op, Model)}
+    found = {name: setting.get(name, ORIGIN) for name in models}
+    if len(set(found.values())) > 1:
+        given = ", ".join(f"'{name}' is {precision}" for name, precision in found.items())
+        raise BuildError(
+            f"stage '{stage.name}' joins models of different precision: {given}",
+            fix="give its models one precision: they are one graph",
+            where=next(iter(models.values())),
+        )
+    return next(iter(found.values()), ORIGIN)

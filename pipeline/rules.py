@@ -122,7 +122,8 @@ _RULES = (
     Rule(
         "G15",
         "a model can be used",
-        "It must be an ONNX file that ONNX Runtime can run, with a batch axis and no scalars or strings.",
+        "It must be an ONNX file that ONNX Runtime can run, or a frozen TensorFlow graph that OpenVINO can (the extra "
+        "openvino), with a batch axis and no scalars or strings.",
         'Model("weights/README.md")(x)',
         'Model("weights/dense.onnx")(x)',
     ),
@@ -259,6 +260,14 @@ _RULES = (
         "Without it every start of a process builds all graphs again, which takes seconds to minutes.",
         "a home folder that is read-only, or a disk that is full",
         "GEPIPE_CACHE=/a/folder/with/room; or GEPIPE_CACHE=off, where it is meant",
+    ),
+    Rule(
+        "G59",
+        "the precision is one that a CPU emulates",
+        "Which ops a mixed precision takes is a table of each SoC, bfloat16 and hif8 are its own formats, and a "
+        "TensorFlow graph is not rewritten: on a CPU these run as origin, so nothing is seen of what they cost.",
+        "Deployment(precision='mixed_float16')",
+        "Deployment(precision='fp16'), which rounds at least as much as mixed_float16",
     ),
 )
 

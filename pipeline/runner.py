@@ -41,6 +41,7 @@ class Runner:
             self.engines.update(engines)
             steps = HostStage(host.steps, _needed_after(plan, host.level)) if host else None
             self.levels.append(Level(steps, tuple(engines.values()), self.recorder, depth))
+        self._hosts = [level.host for level in self.levels]
 
     def measure(self) -> None:
         stream = self._streams.take()
@@ -68,6 +69,14 @@ class Runner:
     def finish_group(self, group: Group, items: Sequence[Item], error: DeviceError | None) -> None:
         """The rest of its way."""
         self._go_on(group, items, 0, error)
+
+    def keep_all(self, yes: bool) -> None:
+        """From the next sample on, hold every value until its sample is answered; or only as long as it is needed."""
+        for level, host in zip(self.levels, self._hosts):
+            if host is not None:
+                made = (key for step in host.steps for key, _, _ in step.outputs)
+                read = (key for step in host.steps for key in step.inputs)
+                level.host = HostStage(host.steps, frozenset((*read, *made))) if yes else host
 
     def close(self) -> None:
         for engine in self.engines.values():
@@ -109,13 +118,18 @@ class Runner:
         self._go_on(group, items, depth, self._on_device(self.levels[depth], group, len(items)))
 
     def _go_on(self, group: Group, items: Sequence[Item], depth: int, error: DeviceError | None) -> None:
+        dump = self.recorder.dump
         if error is None:
             for row, item in enumerate(items):
                 for buffer in group.outputs:
                     item.values.update(buffer.rows[row])
+            if dump is not None:
+                dump.run(self.levels[depth].engines, group, items)
             self._advance(items, group.slot, depth + 1)
         elif len(items) == 1:
             items[0].error = error
+            if dump is not None:
+                dump.sample(items[0])
             group.clear(0)
         else:
             self._run_one_by_one(group, items, depth)
@@ -162,6 +176,9 @@ class Runner:
         return failure
 
     def _finish(self, item: Item) -> None:
+        dump = self.recorder.dump
+        if dump is not None:
+            dump.sample(item)
         item.times.append(clock())
         for name, key in self._outputs:
             value = item.values[key]

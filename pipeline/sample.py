@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ops import SampleError, TensorSpec
+from ops import Graded, SampleError, TensorSpec
 from ops.host_stage import fits
 from ops.near import near
+from ops.spec import Dim
 
 from .declaration import Input
 
@@ -53,7 +54,7 @@ class SampleCheck:
             ) from error
 
     def _checked(self, values: dict[str, Any]) -> tuple[dict[str, Any], int]:
-        sizes: dict[str, int] = {}
+        sizes: dict[Dim, int] = {}
         copied = 0
         for declared, name, dtype, shape, contiguous in self._inputs:
             value = values[name]
@@ -102,12 +103,12 @@ def _bytes(declared: Input, value: Any) -> bytes:
         ) from error
 
 
-def _fits(value: Any, spec: TensorSpec, sizes: dict[str, int]) -> bool:
-    """Whether a shape is as declared, and a named dim has one size in all inputs of the sample."""
+def _fits(value: Any, spec: TensorSpec, sizes: dict[Dim, int]) -> bool:
+    """Whether a shape is as declared, and a named or graded dim has one size in all inputs of the sample."""
     if not fits(value.shape, spec):
         return False
     pairs = zip(value.shape, spec.shape)
-    return all(sizes.setdefault(dim, size) == size for size, dim in pairs if isinstance(dim, str))
+    return all(sizes.setdefault(dim, size) == size for size, dim in pairs if isinstance(dim, (str, Graded)))
 
 
 def _mismatch(declared: Input, value: Any) -> SampleError:

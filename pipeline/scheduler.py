@@ -59,7 +59,9 @@ class Scheduler:
         self._pending = Pending(batching.max_pending, self._recorder)
         self._answering = Answering(self._recorder, batching.timeout_us)
         self._broken: BaseException | None = None
-        self._changed = threading.Condition()
+        # Taken itself, not through its Condition: an interrupt on the way into that would keep it for ever.
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._threads = [
             threading.Thread(target=self._work, name=f"gepipe-{number}", daemon=True) for number in range(count)
         ]
@@ -73,7 +75,7 @@ class Scheduler:
         timeout_us = self._batching.timeout_us if limited else 0
         expires = monotonic() + timeout_us * 1e-6 if timeout_us else NEVER
         job = Job(values, copied_in, came, limited, expires, Awaited(self.is_worker))
-        with self._changed:
+        with self._lock:
             if self._broken is not None:
                 raise _broken() from self._broken
             if self._forming.closing:
@@ -98,7 +100,7 @@ class Scheduler:
         """Take nothing more, finish what was accepted (or cancel what has not been started), end the threads."""
         if getpid() != self._pid:
             return  # the threads are the parent's
-        with self._changed:
+        with self._lock:
             dropped = self._pending.clear() if cancel else []
             self.end_when_done()
         for job in dropped:
@@ -110,7 +112,7 @@ class Scheduler:
         """The threads end when what was accepted is done; nobody waits for it."""
         if getpid() != self._pid:
             return  # the threads are the parent's, and perhaps one of them had the lock
-        with self._changed:
+        with self._lock:
             self._forming.closing = True
             self._changed.notify_all()
 
@@ -134,7 +136,7 @@ class Scheduler:
 
     def _next(self) -> Task | None:
         """What to do next; waits for it. None: nothing will come any more."""
-        with self._changed:
+        with self._lock:
             while self._broken is None:
                 now = monotonic()
                 waiting = bool(self._pending)
@@ -185,7 +187,7 @@ class Scheduler:
         def find(sizes: Sizes) -> Seat:
             if ticket.seat is not None:
                 return ticket.seat
-            with self._changed:
+            with self._lock:
                 return self._forming.find(ticket, sizes, monotonic())
 
         fault: BaseException | None = None
@@ -195,7 +197,7 @@ class Scheduler:
         except BaseException as error:  # not the sample's own: those are in job.error
             fault = error
         failed = fault or job.error
-        with self._changed:
+        with self._lock:
             self._forming.settle(ticket, None if failed else job, monotonic())
         if failed:
             self._answering.answer(job, fault)
@@ -218,7 +220,7 @@ class Scheduler:
         except BaseException as caught:
             fault = caught
         finish = partial(self._finish, group, jobs, error, fault)
-        with self._changed:
+        with self._lock:
             self._forming.left_device()
             following = None if self._on_host else self._forming.due(bool(self._pending), monotonic())
             if following is not None:
@@ -241,7 +243,7 @@ class Scheduler:
         if fault is not None:
             for row in range(len(jobs)):
                 group.clear(row)
-        with self._changed:
+        with self._lock:
             self._forming.end(group)
             if self._pending:
                 self._changed.notify()
@@ -259,7 +261,7 @@ class Scheduler:
         self._answering.answer(job, fault)
 
     def _break(self, error: BaseException) -> None:
-        with self._changed:
+        with self._lock:
             self._broken = error
             self._pending.clear()
             self._changed.notify_all()

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ge_engine.balanced import Balanced
 from ge_engine.cores import usable_cores
-from ge_engine.devices import Device, Settings, Stream, open_device
+from ge_engine.devices import Device, Stream, open_device
 from ge_engine.engine import Engine
 from ge_engine.pool import Pool
+from ge_engine.progress import Progress
 from ops import DeviceError, GepipeError, SampleError
 from ops.near import near
 
@@ -33,13 +34,14 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
     from .bench import Counts
+    from .dump import Dump
     from .plan import Plan
 
 
-def open_for(deployment: Deployment, device: str | Device) -> Device:
+def open_for(deployment: Deployment, device: str | Device, progress: Progress | None = None) -> Device:
     """A device with the settings of a deployment. Errors: DeviceError, as of open_device."""
-    compiling = Settings(deployment.precision, deployment.cores)
-    return open_device(device, deployment.threads, deployment.streams, deployment.device_ids, compiling)
+    given = deployment
+    return open_device(device, given.threads, given.streams, given.device_ids, given.cores, progress)
 
 
 class Copies(NamedTuple):
@@ -61,10 +63,10 @@ class Session:
     workers by "spawn" or "forkserver", or before this process opens a session: a fork has none of the threads.
     """
 
-    def __init__(self, plan: Plan, device: str | Device = "cpu") -> None:
+    def __init__(self, plan: Plan, device: str | Device = "cpu", progress: Progress | None = None) -> None:
         settings = plan.deployment
         self.plan = plan
-        self.device = open_for(settings, device)
+        self.device = open_for(settings, device, progress)
         self._in_flight = settings.streams * self.device.cards * self.device.in_flight
         own = self._in_flight + 1
         self._slots = Pool(range(own))
@@ -172,6 +174,21 @@ class Session:
         Errors: WrongUse for a file that cannot be written, or while there is another trace.
         """
         return self._recorder.start_trace(file)
+
+    @contextmanager
+    def dump_data(self, folder: str | os.PathLike[str], *, layers: bool = False, most: int = 100) -> Iterator[Dump]:
+        """Write every value of the samples that are answered inside the `with` into a folder; see pipeline.dump.data.
+
+        layers: also every value inside the device stages, which are run once more for that, on the CPU. most: so many
+        samples are written, not more.
+        Errors: WrongUse for a folder that cannot be made, or while there is another dump.
+        """
+        with self._recorder.start_dump(folder, layers, most) as dump:
+            self._runner.keep_all(True)
+            try:
+                yield dump
+            finally:
+                self._runner.keep_all(False)
 
     def metrics(self, registry: CollectorRegistry | None = None) -> None:
         """Let a registry of prometheus-client (by default its own) show what is counted, under Triton's names.

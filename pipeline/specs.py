@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ge_engine.model import Model
-from ops import SpecError, TensorSpec
+from ops import Graded, SpecError, TensorSpec
 from ops.near import near
 
 from .declaration import Constant, Input, Ref
@@ -89,14 +89,15 @@ def _outputs(names: Sequence[str]) -> str:
 
 
 def _check_sizes(report: Report, edges: Edges, specs: Specs) -> None:
-    """G19: a sample has one size gear, so one op picks it."""
-    picked: dict[str, int] = {}
+    """G19: a sample has one size gear, so one op picks it; or the sample itself, whose inputs share their sizes."""
+    picked: dict[str, tuple[int, Graded]] = {}
     for index in sorted({index for index, _ in specs}):
         before = {dim.name for ref in edges.get(index, {}).values() if ref in specs for dim in specs[ref].graded}
-        after = {dim.name for (made, _), spec in specs.items() if made == index for dim in spec.graded}
-        for name in sorted(after - before):
-            other = picked.setdefault(name, index)
-            if other != index:
+        made = {dim.name: dim for (maker, _), spec in specs.items() if maker == index for dim in spec.graded}
+        for name in sorted(made.keys() - before):
+            other, dim = picked.setdefault(name, (index, made[name]))
+            shared = dim == made[name] and not {index, other} & report.nodes.keys()
+            if other != index and not shared:
                 message = f"{report.place(index)} picks a size {name}, and so does {report.place(other)}"
                 fix = "let one op pick the size of a sample, and give the other one a fixed size"
                 report.add("G19", report.entries[index].where, message, fix)

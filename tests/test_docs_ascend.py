@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,8 +16,8 @@ from pathlib import Path
 import pytest
 from made_up_cann import MadeUp
 from made_up_cann import machine as machine
-from pages import Shell, blocks, commands
-from weights import laid_out
+from pages import Shell, follow
+from pages import copy as copy
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "ascend.md").read_text(encoding="utf-8")
@@ -66,23 +65,6 @@ def recipe(target: str) -> list[str]:
     return [f"cd {shlex.quote(str(ROOT))} && {line}" for line in lines]
 
 
-@pytest.fixture
-def copy(tmp_path: Path) -> Path:
-    laid_out("examples/yolo11/weights/yolo11n.onnx")
-    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("out", "__pycache__"))
-    return tmp_path
-
-
-def follow(text: str, shell: Shell) -> None:
-    found = blocks(text)
-    assert found
-    with shell:
-        for language, block in found:
-            assert language == "console", block
-            for command, want in commands(block):
-                shell.run(command, want)
-
-
 @pytest.mark.weights
 @pytest.mark.timeout(600)
 def test_a_card_is_set_up_and_run(copy: Path, machine: MadeUp) -> None:
@@ -98,9 +80,3 @@ def test_an_export_is_served_and_verified(copy: Path) -> None:
 def test_both_readme_files_link_to_it() -> None:
     for name in ("README.md", "README.zh-CN.md"):
         assert "(docs/ascend.md)" in (ROOT / name).read_text(encoding="utf-8")
-
-
-def test_its_links_lead_somewhere() -> None:
-    targets = re.findall(r"\]\(([^)#]+)\)", PAGE)
-    assert targets
-    assert not [target for target in targets if not (ROOT / "docs" / target).exists()]

@@ -34,7 +34,8 @@ _ABOUT_CPU = ("vendor_id", "cpu family", "model", "model name", "flags", "Featur
 def _source() -> str:
     """Of the package that builds: while it is worked on, its version stays."""
     result = hashlib.sha256()
-    for path in sorted(Path(__file__).parents[1].glob("*.py")):
+    home = Path(__file__).parents[1]
+    for path in (*sorted(home.glob("*.py")), *sorted(home.glob("half/*.py"))):
         result.update(path.read_bytes())
     return result.hexdigest()
 
@@ -54,6 +55,7 @@ def key_of(stage: StageGraph, gears: Gears, model: onnx.ModelProto, digest: Call
         "steps": [step.name for step in stage.steps],
         "inputs": [[key, repr(spec)] for key, spec in stage.inputs],
         "outputs": [[key, repr(spec)] for key, spec in stage.outputs],
+        "precision": stage.precision,
         "gears": [gears.batches, gears.sizes],
         "versions": versions(),
         "source": SOURCE,

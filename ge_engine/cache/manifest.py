@@ -22,7 +22,7 @@ from .digests import sha256
 from .folders import IN_USE
 
 MANIFEST = "manifest.json"
-HEAVY = (".weights", ".om")
+HEAVY = (".weights", ".om", ".pb", ".bin")
 
 
 class Damaged(Exception):

@@ -79,6 +79,11 @@ class Cache:
     def digests(self) -> Digests:
         return Digests(self.folder / "digests")
 
+    @property
+    def readings(self) -> Path:
+        """Where what another library said of a model is kept, by its content."""
+        return self.folder / "readings"
+
     def take(self, key: str) -> tuple[Held, Made] | None:
         """An entry, held; None where it is not there, or is damaged. Errors: OSError."""
         held = hold(self._place(key))
@@ -169,9 +174,9 @@ class Cache:
         self._forget(_FORGET_S)
 
     def _forget(self, older_than_s: float) -> None:
-        """Remove old digests and locks; a lock that somebody waits for only lets two build the same."""
+        """Remove old digests, readings and locks; a lock that somebody waits for only lets two build the same."""
         before = time.time() - older_than_s
-        for folder in ("digests", "locks"):
+        for folder in ("digests", "locks", "readings"):
             for path in (self.folder / folder).glob("*"):
                 with suppress(OSError):  # it goes while we look, or is none of ours
                     if path.lstat().st_mtime <= before:

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 
 from ops import DeviceError
 
-from .ascend import AscendDevice, Settings
+from ..cores import Cores
+from ..progress import Progress
+from .ascend import AscendDevice
 from .base import Device, Program, Stream, Watch
 from .cpu import CpuDevice
 from .null import NullDevice
 
-__all__ = ["AscendDevice", "CpuDevice", "Device", "NullDevice", "Program", "Settings", "Stream", "Watch", "open_device"]
+__all__ = ["AscendDevice", "CpuDevice", "Device", "NullDevice", "Program", "Stream", "Watch", "open_device"]
 
 
 def open_device(
@@ -20,11 +22,12 @@ def open_device(
     threads: int | None = None,
     streams: int = 1,
     cards: Sequence[int] = (0,),
-    settings: Settings | None = None,
+    cores: Cores = None,
+    progress: Progress | None = None,
 ) -> Device:
     """A device by name ("cpu", "null", "npu:0", "npu:0,1"), or the one given. "npu" stands for the given cards.
 
-    settings: how graphs are compiled for an NPU.
+    cores: what a graph may use of an NPU; progress: told what is compiled for one.
     Errors: DeviceError for a name that stands for none; there is never a fallback to another device.
     """
     if not isinstance(device, str):
@@ -34,9 +37,9 @@ def open_device(
     if device == "null":
         return NullDevice()
     if device == "npu":
-        return AscendDevice(cards, streams, settings)
+        return AscendDevice(cards, streams, cores, progress)
     if re.fullmatch(r"npu:\d+(,\d+)*", device):
-        return AscendDevice(_numbers(device), streams, settings)
+        return AscendDevice(_numbers(device), streams, cores, progress)
     raise DeviceError(f"there is no device {device!r}", fix='use "cpu", "null", "npu:0", or several cards as "npu:0,1"')
 
 

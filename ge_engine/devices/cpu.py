@@ -1,15 +1,17 @@
-"""The CPU, through ONNX Runtime, on the host's own buffers: nothing is copied."""
+"""The CPU, through ONNX Runtime, on the host's own buffers: nothing is copied. OpenVINO runs TensorFlow graphs."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
-from ops import DeviceError
+from ops import Array, DeviceError
 
-from .. import runtime
 from ..buffer import Buffer
 from ..cores import usable_cores
 from ..gears import Gear
+from ..openvino_runtime import OpenVinoGraph
+from ..runtime import OrtGraph
 from ..stage import BuiltStage
 from .base import Stream, Watch
 
@@ -40,29 +42,40 @@ class CpuDevice:
 
     def __init__(self, threads: int | None = None, streams: int = 1) -> None:
         self.threads = threads or max(1, usable_cores() // streams)
+        self.streams = streams
 
     def stream(self, index: int) -> CpuStream:
         return CpuStream(index)
 
     def load(self, stage: BuiltStage, slots: int, rows: int) -> CpuProgram:
-        return CpuProgram(stage, slots, rows, self.threads)
+        return CpuProgram(stage, slots, rows, self.threads, self.streams)
 
     def close(self) -> None:
         return
 
 
+class LoadedGraph(Protocol):
+    """What a library makes of a file."""
+
+    def bound(self, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> Callable[[], None]: ...
+
+
 class CpuProgram:
     """A stage on the CPU: one session for all batch sizes where that gives the same answer, else one for each gear."""
 
-    def __init__(self, stage: BuiltStage, slots: int, rows: int, threads: int) -> None:
+    def __init__(self, stage: BuiltStage, slots: int, rows: int, threads: int, streams: int = 1) -> None:
+        def load(path: str) -> LoadedGraph:
+            return OpenVinoGraph(path, threads, streams) if stage.frozen else OrtGraph(path, threads)
+
         self.stage = stage
         self.rows = rows
-        # By dims, where one session serves every batch size of them; else by gear.
+        # By dims, where one graph serves every batch size of them; else by gear.
         paths: dict[Any, str] = dict(stage.shared)
         paths.update((gear, graph.path) for gear, graph in stage.static.items() if gear.dims not in stage.shared)
-        self._sessions = {key: runtime.loaded(path, threads) for key, path in paths.items()}
+        graphs = {path: load(stage.on_cpu(path)) for path in set(paths.values())}
+        self._graphs = {key: graphs[path] for key, path in paths.items()}
         self._buffers: dict[tuple[int, Any], tuple[Buffer, Buffer]] = {}
-        self._bindings: dict[tuple[int, int, Any], tuple[Any, Any]] = {}
+        self._bound: dict[tuple[int, int, Any], Callable[[], None]] = {}
         self._slots = slots
 
     def inputs(self, slot: int, gear: Gear) -> Buffer:
@@ -72,12 +85,12 @@ class CpuProgram:
         return self._pair(slot, gear)[1]
 
     def enqueue(self, slot: int, gear: Gear, stream: Stream) -> None:
-        session, binding = self._bindings.get((slot, gear.batch, gear.dims)) or self._bind(slot, gear)
-        runtime.run_bound(session, binding)
+        run = self._bound.get((slot, gear.batch, gear.dims)) or self._bind(slot, gear)
+        run()
 
     def close(self) -> None:
-        self._bindings.clear()
-        self._sessions.clear()
+        self._bound.clear()
+        self._graphs.clear()
         self._buffers.clear()
 
     def _pair(self, slot: int, gear: Gear) -> tuple[Buffer, Buffer]:
@@ -89,22 +102,13 @@ class CpuProgram:
             self._buffers[slot, gear.dims] = pair
         return pair
 
-    def _bind(self, slot: int, gear: Gear) -> tuple[Any, Any]:
-        session = self._sessions.get(gear.dims if gear.dims in self.stage.shared else gear)
-        if session is None:
+    def _bind(self, slot: int, gear: Gear) -> Callable[[], None]:
+        graph = self._graphs.get(gear.dims if gear.dims in self.stage.shared else gear)
+        if graph is None:
             raise DeviceError(
                 f"there is no graph for {gear}", fix=f"use one of {', '.join(map(str, self.stage.gears))}"
             )
-        inputs, outputs = self._pair(slot, gear)
-        binding = session.io_binding()
-        # An input that no node of the folded graph reads is gone from the session.
-        names = {value.name for value in session.get_inputs()}
-        for name, array in inputs.arrays.items():
-            if name in names:
-                rows = (gear.batch, *array.shape[1:])
-                binding.bind_input(name, "cpu", 0, array.dtype, rows, runtime.address(array))
-        for name, array in outputs.arrays.items():
-            rows = (gear.batch, *array.shape[1:])
-            binding.bind_output(name, "cpu", 0, array.dtype, rows, runtime.address(array))
-        self._bindings[slot, gear.batch, gear.dims] = (session, binding)
-        return session, binding
+        rows = [{name: array[: gear.batch] for name, array in side.arrays.items()} for side in self._pair(slot, gear)]
+        run = graph.bound(*rows)
+        self._bound[slot, gear.batch, gear.dims] = run
+        return run

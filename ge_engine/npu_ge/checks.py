@@ -12,9 +12,9 @@ import numpy as np
 
 from ops import Finding
 
+from ..half.precision import mode_of
 from .known import Known
 from .mode import ANY_BATCH, FIXED_BATCH, Mode
-from .options import AS_WRITTEN
 from .ports import TRITON, Port
 
 LARGEST = 2**31  # bytes of a tensor: npu_ge counts in 32 bits, and traps
@@ -159,8 +159,9 @@ def _precision(known: Known) -> Iterator[Finding]:
             "no precision is given: an NPU computes in fp16, the stand-in in fp32",
             "write session.ge.exec.precision_mode_v2",
         )
-    elif precision not in AS_WRITTEN:
-        yield _advice("V20", f"precision {precision} is run in fp32 by the stand-in", "compare answers on an NPU")
+    elif mode_of(precision) is None:
+        message = f"precision {precision} is not emulated: the stand-in runs it as origin"
+        yield _advice("V20", message, "compare answers on an NPU")
 
 
 def _itemsize(port: Port) -> int:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ops import SpecError
 
 from .. import runtime
+from ..model_file import FROZEN
 from .discover import find_model
 from .ports import READ_FROM_ONNX, Port, Ports, entry
 
@@ -23,9 +24,13 @@ class Missing(NamedTuple):
 def missing_of(config: Mapping[str, Any], folder: Path) -> Missing:
     """What npu_ge adds to the configuration of a model in a folder.
 
+    Nothing, where that is a TensorFlow graph.
     Errors: as missing; ModelError or DeviceError where there is no model that can be opened.
     """
-    return missing(config, Ports.of_session(runtime.loaded(find_model(folder), threads=1)))
+    path = find_model(folder)
+    if path.suffix == FROZEN:
+        return Missing((), ())
+    return missing(config, Ports.of_session(runtime.loaded(path, threads=1)))
 
 
 def missing(config: Mapping[str, Any], model: Ports) -> Missing:

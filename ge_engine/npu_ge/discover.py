@@ -7,25 +7,22 @@ from pathlib import Path
 
 from ops import ModelError
 
+from ..model_file import ENDINGS
+
 
 def find_model(folder: Path) -> Path:
-    """The only .onnx below a directory.
+    """The only .onnx below a directory; where there is none, the only .pb.
 
     Errors: ModelError where there is none, or a choice.
     """
     found = files_below(folder)
-    graphs = [path for path in found if path.name.endswith(".onnx")]
-    if len(graphs) > 1:
-        names = ", ".join(str(path.relative_to(folder)) for path in graphs)
-        raise ModelError(f"V01: {len(graphs)} .onnx files, npu_ge takes any of them: {names}", fix="leave one")
-    if graphs:
-        return graphs[0]
-    frozen = [path for path in found if path.name.endswith(".pb")]
-    if frozen:
-        raise ModelError(
-            f"V26: {frozen[0].relative_to(folder)} is a TensorFlow graph, which the stand-in does not run",
-            fix="convert it to ONNX",
-        )
+    for ending in ENDINGS:
+        graphs = [path for path in found if path.name.endswith(ending)]
+        if len(graphs) > 1:
+            names = ", ".join(str(path.relative_to(folder)) for path in graphs)
+            raise ModelError(f"V01: {len(graphs)} {ending} files, npu_ge takes any of them: {names}", fix="leave one")
+        if graphs:
+            return graphs[0]
     raise ModelError(f"Model file not found: dir path {folder}", fix="put the .onnx into the version directory")
 
 

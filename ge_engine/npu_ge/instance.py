@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from .. import runtime
+from ops import DeviceError, ModelError
+
 from ..cores import usable_cores
+from ..half.precision import ORIGIN, emulates
+from ..model_file import FROZEN
+from ..openvino_runtime import OpenVinoGraph
+from ..runtime import OrtGraph
 from .batch import Answer, Batcher, Work
 from .command_line import CommandLine
 from .discover import find_model, versions
+from .dump import Dump
 from .options import Options
 from .ports import Ports
 from .program import Arrays, Program
@@ -33,10 +41,11 @@ class Instance:
         options = Options.of(config, started.backend_config, environment)
         self.at_once = max(1, min(options.instances, options.streams))
         self.threads = started.threads or max(1, usable_cores() // self.at_once)
-        session = runtime.loaded(self.path, self.threads)
-        self.setup = Setup.of(config, Ports.of_session(session), options, auto_complete=started.auto_complete)
+        graph, ports = _loaded(self.path, options.precision or ORIGIN, self.threads)
+        self.setup = Setup.of(config, ports, options, auto_complete=started.auto_complete)
         self.inputs = tuple(port.name for port in self.setup.known.model.inputs)
-        self._batcher = Batcher(Program(session, self.setup))
+        dump = Dump(folder.name) if options.dump_data else None
+        self._batcher = Batcher(Program(graph, self.setup, dump))
         shared = self.at_once < options.instances
         self._streams = Streams(home / "model.py", str(folder), self.at_once) if shared else None
 
@@ -56,4 +65,42 @@ class Instance:
             yield f"V27: npu_ge does not look at versions: {', '.join(versions(self.folder))}"
 
     def __str__(self) -> str:
-        return f"find onnx path: {self.path}; {self.at_once} runs at once, {self.threads} threads each"
+        kind = "tensorflow pb" if self.path.suffix == FROZEN else "onnx"
+        return f"find {kind} path: {self.path}; {self.at_once} runs at once, {self.threads} threads each"
+
+
+def _loaded(path: Path, precision: str, threads: int) -> tuple[OrtGraph | OpenVinoGraph, Ports]:
+    """A model as it computes in a precision, and its inputs and outputs. Errors: DeviceError; ModelError."""
+    if path.suffix == FROZEN:
+        frozen = _opened(path, threads)
+        return frozen, Ports.of_frozen(path, frozen)
+    if emulates(precision):
+        with TemporaryDirectory(prefix="gepipe") as folder:
+            graph = OrtGraph(_emulated(path, precision, Path(folder)), threads)
+    else:
+        graph = OrtGraph(path, threads)
+    return graph, Ports.of_session(graph.session)
+
+
+def _emulated(path: Path, precision: str, folder: Path) -> str:
+    """The model in that precision. Errors: DeviceError where onnx is not installed."""
+    try:
+        from ..half.files import write_emulated  # needs onnx, and nothing else here does
+    except ImportError as error:
+        raise DeviceError(
+            f"precision {precision} is emulated by rewriting the graph, and {sys.executable} cannot: {error}",
+            fix="install onnx into the environment of the server's Python, or use precision origin",
+        ) from error
+    return write_emulated(path, precision, folder)
+
+
+def _opened(path: Path, threads: int) -> OpenVinoGraph:
+    """A TensorFlow graph. Errors: DeviceError, also where OpenVINO is not installed."""
+    try:
+        return OpenVinoGraph(str(path), threads)
+    except ModelError as error:
+        raise DeviceError(
+            f"V26: {path.name} is a TensorFlow graph, which the stand-in runs by OpenVINO, and {sys.executable} "
+            f"cannot: {error.message}",
+            fix="install openvino into the environment of the server's Python",
+        ) from error

@@ -35,7 +35,8 @@ FIXED_BATCH = (Mode.FIXED_BATCH, Mode.FIXED_BATCH_HAVE_UNKNOW_DIM)
 def mode_of(max_batch_size: int, config: Ports, model: Ports) -> Mode:
     """The mode of a model whose configuration may leave its inputs and outputs to the model's file."""
     complete = bool(config.inputs and config.outputs)
-    inputs, outputs = config if complete else model
+    frozen = not any(port.names for port in model.inputs)  # nothing is read from a TensorFlow graph
+    inputs, outputs = config if complete or frozen else model
     if not inputs or not outputs or not all(port.dims for port in inputs):
         return Mode.TENSOR_ZERO
     if max_batch_size > 0:
@@ -47,6 +48,8 @@ def mode_of(max_batch_size: int, config: Ports, model: Ports) -> Mode:
     unknown = _open(outputs, 1)
     if first != {-1}:
         return Mode.FIXED_BATCH_HAVE_UNKNOW_DIM if unknown else Mode.FIXED_BATCH
+    if frozen:
+        return Mode.TENSOR_ZERO
     if len({port.names[:1] for port in model.inputs}) > 1:
         return Mode.FIRST_NOT_SAME_NEGATIVE
     return Mode.ANY_BATCH_HAVE_UNKNOW_DIM if unknown else Mode.ANY_BATCH

@@ -10,12 +10,13 @@ from typing import Any
 
 from ops import Finding
 
+from .dump import FOLDER
+
 LEVELS = ("session", "graph", "global")
 ON = "1"
 PRECISION = ("ge.exec.precision_mode_v2", "ge.exec.precision_mode")  # GE takes one of them
 CORES = re.compile(r"[1-9][0-9]*\|([1-9][0-9]*)?")  # "cube|vector" of ge.aicoreNum
 _STOI = re.compile(r"\s*[+-]?[0-9]+")
-AS_WRITTEN = ("origin", "must_keep_origin_dtype", "force_fp32")  # what the CPU does anyway
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Options:
     static_model: bool = False
     levels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+    dump_data: bool = False
 
     @classmethod
     def of(
@@ -96,6 +98,7 @@ class _Reader:
             static,
             self._levels(),
             tuple(self.findings),
+            self._dumps_data(),
         )
 
     def _text(self, key: str, default: str) -> str:
@@ -142,6 +145,9 @@ class _Reader:
                 self._find("V29", f"{key} is {value!r} in GE_NPU_CONFIG", "write a string: a number becomes 1.000000")
         return {key: str(value) for key, value in values.items()}
 
+    def _dumps_data(self) -> bool:
+        return self._text("dump_data", "") == ON
+
     def _no_effect(self) -> None:
         for key in self.parameters:
             if key.startswith("ge."):
@@ -161,11 +167,11 @@ class _Reader:
         profiling = self.parameters.get("profiling")
         if profiling not in (None, "dynamic", "true"):
             self._find("V23", f"profiling is {profiling!r}, which has no effect", 'write "dynamic" or "true"')
-        if self._text("dump_data", "") == ON:
-            self._find("V23", "dump_data needs the directory dump_data where the server was started", "make it")
-        for key in ("dump_graph", "dump_data"):
-            if self._text(key, "") == ON:
-                self._find("V23", f"{key}: the stand-in dumps nothing", "nothing")
+        if self._dumps_data() and not FOLDER.is_dir():
+            message = f"dump_data needs the directory {FOLDER} where the server was started"
+            self.findings.append(Finding("V23", "fails", "parameters", message, f"make it there: mkdir {FOLDER}"))
+        if self._text("dump_graph", "") == ON:
+            self._find("V23", "dump_graph: the stand-in dumps nothing", "nothing")
         if profiling in ("dynamic", "true") or "profiling" in self.backend_config:
             self._find("V23", "profiling: the stand-in does not profile", "nothing")
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ops.spec import canonical_dtype
+
+from ..openvino_runtime import OpenVinoGraph
+from ..tensorflow.graph_def import read_graph_def
 
 TRITON = {  # what npu_ge knows in config.pbtxt
     "float32": "TYPE_FP32",
@@ -25,7 +29,10 @@ READ_FROM_ONNX = frozenset(TRITON) - {"float16", "bool", "uint32", "uint64"}
 
 
 class Port(NamedTuple):
-    """One input or output. A dim of -1 varies; names[i] is what the ONNX file calls dim i, if it has a name."""
+    """One input or output. A dim of -1 varies; names[i] is what the ONNX file calls dim i, if it has a name.
+
+    Where there are no names at all, they are of a TensorFlow graph, or of a configuration.
+    """
 
     name: str
     dtype: str
@@ -50,6 +57,15 @@ class Ports(NamedTuple):
         return cls(_of_values(session.get_inputs()), _of_values(session.get_outputs()))
 
     @classmethod
+    def of_frozen(cls, path: Path, graph: OpenVinoGraph) -> Ports:
+        """Of a TensorFlow graph, in the order of the file, which a runtime need not keep."""
+        source = read_graph_def(str(path))
+        placeholders = source.placeholders(source.leaves)
+        inputs = tuple(Port(port.name, port.dtype, _dims(port.dims)) for port in placeholders)
+        made = (graph.outputs[name] for name in source.leaves)
+        return cls(inputs, tuple(Port(port.name, port.dtype, _dims(port.shape)) for port in made))
+
+    @classmethod
     def of_config(cls, config: Mapping[str, Any]) -> Ports:
         """Of a model configuration, its dims as they stand there."""
         return cls(_of_entries(config.get("input", ())), _of_entries(config.get("output", ())))
@@ -58,6 +74,10 @@ class Ports(NamedTuple):
 def entry(port: Port, batched: bool) -> dict[str, Any]:
     """The entry of a model configuration; batched: the first axis is left out."""
     return {"name": port.name, "data_type": TRITON[port.dtype], "dims": list(port.dims[1:] if batched else port.dims)}
+
+
+def _dims(shape: Sequence[int | str | None] | None) -> tuple[int, ...]:
+    return tuple(size if isinstance(size, int) else -1 for size in shape or ())
 
 
 def _of_values(values: Sequence[Any]) -> tuple[Port, ...]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ops import Array
 
-from .. import runtime
-from .ports import Ports
+from ..openvino_runtime import OpenVinoGraph
+from ..runtime import OrtGraph
+from .dump import Dump
 from .room import Room
 from .setup import Setup
 
@@ -18,11 +18,12 @@ Arrays = Mapping[str, Array]  # by tensor name
 class Program:
     """A loaded model. One run at a time; the outputs of a run are good until the next."""
 
-    def __init__(self, session: Any, setup: Setup) -> None:
+    def __init__(self, graph: OrtGraph | OpenVinoGraph, setup: Setup, dump: Dump | None = None) -> None:
         self.setup = setup
-        self.ports = Ports.of_session(session)
-        self._session = session
+        self.ports = setup.known.model
+        self._graph = graph
         self._room = Room()
+        self._dump = dump
 
     def run(self, inputs: Arrays) -> dict[str, Array]:
         """The outputs, by name, in whole shapes as the inputs are: the batch first. Inputs are C-contiguous.
@@ -45,12 +46,9 @@ class Program:
         }
 
     def _run(self, inputs: Arrays, outputs: dict[str, Array]) -> dict[str, Array]:
-        binding = self._session.io_binding()
-        for name, array in inputs.items():
-            binding.bind_input(name, "cpu", 0, array.dtype, array.shape, runtime.address(array))
-        for name, array in outputs.items():
-            binding.bind_output(name, "cpu", 0, array.dtype, array.shape, runtime.address(array))
-        runtime.run_bound(self._session, binding)
+        self._graph.bound(inputs, outputs)()
+        if self._dump is not None:
+            self._dump.run(inputs, outputs)
         return outputs
 
 

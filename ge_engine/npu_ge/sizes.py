@@ -8,7 +8,7 @@ from typing import Union
 
 from ops import SpecError
 
-from .expression import Expression, clash, names_in, value_of
+from ..dims import Expression, clash
 from .gears import Gears, Shape
 from .mode import ANY_BATCH, BATCHED, Mode
 from .ports import Port, Ports
@@ -36,7 +36,7 @@ class Sizes:
         dims: list[tuple[Dim, ...]] = []
         for port, known in zip(outputs, model.outputs):
             inner = port.dims[1:] if mode in ANY_BATCH else port.dims
-            names = known.names[len(known.names) - len(inner) :]
+            names = known.names[len(known.names) - len(inner) :] or ("",) * len(inner)  # of a TensorFlow graph: none
             dims.append(tuple(_dim(dim, name, port, variables) for dim, name in zip(inner, names)))
         sizes = cls(tuple(dims), follows, variables)
         sizes._refuse_zero_divisors(gears)
@@ -59,12 +59,11 @@ class Sizes:
         return {name: inputs[port][axis] for name, (port, axis) in self.variables.items()}
 
     def _refuse_zero_divisors(self, gears: Gears | None) -> None:
-        for text, divisor in ((dim.text, part) for dim in self._expressions() for part in dim.divisors):
-            open_names = names_in(divisor) and gears is None
-            known = [self._values(shapes) for shapes in gears.shapes] if gears else [dict.fromkeys(self.variables, 1)]
-            if open_names or any(value_of(divisor, sizes) == 0 for sizes in known):
+        reachable = [self._values(shapes) for shapes in gears.shapes] if gears else None
+        for expression in self._expressions():
+            if expression.may_divide_by_zero(reachable):
                 raise SpecError(
-                    f"{text!r} divides by what may be 0; the real backend ends the server then",
+                    f"{expression.text!r} divides by what may be 0; the real backend ends the server then",
                     fix="divide by a number, or give gears",
                     rule="V14",
                 )

@@ -11,7 +11,8 @@ from typing import Any
 
 from ops import DeviceError
 
-from ..devices.ascend.settings import Settings
+from ..cores import Cores
+from ..devices.ascend.library import INSTALL
 from ..gears import Gear
 from ..model import Model
 from ..stage import StageGraph
@@ -27,29 +28,32 @@ _FIXES = {
     "E19010": "this CANN has no such operator; export the model with another opset, up to 18, or update CANN",
     "E19999": "look at the log; where it says `opp version`, the op package does not fit this CANN: install its own",
 }
+_KILLED = "something killed it, perhaps for want of memory: use fewer gears, or a TE_PARALLEL_COMPILER of 1"
 _LINES = 6
+_PATH = re.compile(r"[\u4e00-\u9fa5A-Za-z0-9./_-]+")  # atc's own rule for a path
 
 
-def setting_flags(settings: Settings, stage: StageGraph) -> list[str]:
+def setting_flags(stage: StageGraph, cores: Cores) -> list[str]:
     """Precision is always said, for atc's own default is fp16. Errors: DeviceError where models disagree."""
-    flags = [f"--precision_mode_v2={_of(settings.precision, stage, 'precision', 'origin')}"]
-    cores = _of(settings.cores, stage, "cores", "")
-    if cores:
-        # Else the operators stay as they were first compiled, for another number of cores.
-        flags += [f"--aicore_num={cores}", "--op_compiler_cache_mode=force"]
+    flags = [f"--precision_mode_v2={stage.precision}"]
+    own = _cores_of(stage, cores)
+    if own:
+        # The cache of operators knows nothing of cores: what it has is for another number of them, and with "force" it
+        # would hand on what is compiled here.
+        flags += [f"--aicore_num={own}", "--op_compiler_cache_mode=disable"]
     return flags
 
 
-def _of(setting: Any, stage: StageGraph, what: str, default: str) -> str:
-    if not isinstance(setting, Mapping):
-        return setting or default
-    found = {setting.get(step.op.model_name, default) for step in stage.steps if isinstance(step.op, Model)}
+def _cores_of(stage: StageGraph, cores: Cores) -> str:
+    if not isinstance(cores, Mapping):
+        return cores or ""
+    found = {cores.get(step.op.model_name, "") for step in stage.steps if isinstance(step.op, Model)}
     if len(found) > 1:
         raise DeviceError(
-            f"stage '{stage.name}' joins models of the {what} {', '.join(map(repr, sorted(found)))}",
-            fix=f"give its models one {what}: they are one graph",
+            f"stage '{stage.name}' joins models of the cores {', '.join(map(repr, sorted(found)))}",
+            fix="give its models the same cores: they are one graph",
         )
-    return str(found.pop()) if found else default
+    return found.pop() if found else ""
 
 
 def gear_flags(stage: StageGraph, names: Mapping[str, str], gears: Sequence[Gear]) -> list[str]:
@@ -84,17 +88,35 @@ def run_atc(model: Path, flags: Sequence[str], stage: str) -> Path:
     """Compile an ONNX file; the .om, which lies beside it. Errors: DeviceError with what atc says."""
     # By name alone: atc takes no path with a blank, and it litters the folder where it runs.
     command = [find_atc(), f"--model={model.name}", "--framework=5", f"--output={model.stem}", *flags, "--log=error"]
-    done = subprocess.run(
-        command, cwd=model.parent, capture_output=True, text=True, encoding="utf-8", errors="replace", check=False
-    )
-    made = sorted(model.parent.glob(f"{model.stem}*.om"))
-    if done.returncode or len(made) != 1:
-        code, text = _complaint(f"{done.stdout}\n{done.stderr}")
+    if not _PATH.fullmatch(str(model.resolve())):
         raise DeviceError(
-            f"stage '{stage}': atc ended with {done.returncode}: {text}\n{shlex.join(command)}",
-            fix=_FIXES.get(code, "look at atc's text, and at the log in ~/ascend/log/plog"),
+            f"stage '{stage}': atc reads no file in {model.resolve().parent}",
+            fix="let TMPDIR name a folder whose path has letters, digits and ._-/ alone",
+        )
+    try:
+        returned, said = _ran(command, model.parent)
+    except OSError as error:
+        raise DeviceError(f"stage '{stage}': {command[0]} cannot be run: {error}", fix=INSTALL) from error
+    made = sorted(model.parent.glob(f"{model.stem}*.om"))
+    if returned or len(made) != 1:
+        code, text = _complaint(said)
+        fix = _KILLED if returned < 0 else "look at atc's text, and at the log in ~/ascend/log/plog"
+        raise DeviceError(
+            f"stage '{stage}': atc ended with {returned}: {text}\n{shlex.join(command)}", fix=_FIXES.get(code, fix)
         )
     return made[0]
+
+
+def _ran(command: Sequence[str], folder: Path) -> tuple[int, str]:
+    """What it returns and says. It ends before this does, also where this is interrupted. Errors: OSError."""
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as atc:
+        try:
+            said = atc.communicate()
+        except BaseException:
+            atc.kill()
+            atc.wait()
+            raise
+    return atc.returncode, "\n".join(text.decode("utf-8", "replace") for text in said)
 
 
 def _complaint(text: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ops import DeviceError
 
-from ..devices.ascend.library import FIX
+from ..devices.ascend.library import INSTALL
 
 _HOMES = ("ASCEND_TOOLKIT_HOME", "ASCEND_HOME_PATH")
 _USUAL = tuple(f"usr/local/Ascend/{name}" for name in ("ascend-toolkit/latest", "cann", "nnrt/latest"))
@@ -28,7 +28,7 @@ def find_atc() -> str:
     """The compiler, by PATH. Errors: DeviceError."""
     found = shutil.which("atc")
     if found is None:
-        raise DeviceError("`atc`, CANN's compiler, is not on PATH", fix=FIX)
+        raise DeviceError("`atc`, CANN's compiler, is not on PATH", fix=INSTALL)
     return found
 
 

@@ -9,23 +9,24 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import onnx
 
-from ops import BuildError, DeviceError
+from ops import BuildError, DeviceError, TensorSpec
 
 from .. import weights
 from ..cache import Cache, Held
 from ..cache.folders import new_folder
 from ..cache.key import versions
 from ..cache.manifest import About
-from ..devices.ascend.settings import Settings
+from ..cores import Cores
 from ..gears import Gear
 from ..model import Model
+from ..progress import Progress
 from ..shapes import Shape
 from ..single_file import any_size_graph, read_graph, write_single_file
 from ..stage import BuiltStage, Made, StageGraph, StaticGraph
@@ -47,18 +48,26 @@ class Compiled(NamedTuple):
     let_go: Callable[[], None]
 
 
-def compile_stage(stage: BuiltStage, rows: int, settings: Settings, soc: str) -> Compiled:
+def compile_stage(stage: BuiltStage, rows: int, cores: Cores, soc: str, progress: Progress | None = None) -> Compiled:
     """The gears of at most `rows` samples, for this SoC and the CANN that is installed.
+
+    progress: told what is done; atc may take minutes.
 
     Errors: DeviceError for a graph that cannot be compiled.
     """
+    if stage.frozen:
+        raise DeviceError(
+            f"stage '{stage.graph.name}' is a TensorFlow graph, which is not compiled here",
+            fix="give the model as ONNX; or export it for npu_ge, which reads TensorFlow's",
+        )
     if stage.dynamic:
         name, chain = stage.dynamic[0]
         raise DeviceError(
             f"stage '{stage.graph.name}': the shape of '{name}' depends on data, from node '{chain[0]}' on",
             fix="cut the model before that node and do the rest on the host; or run on the CPU",
         )
-    work = _Work(stage, [gear for gear in stage.gears if gear.batch <= rows], settings, soc)
+    gears = [gear for gear in stage.gears if gear.batch <= rows]
+    work = _Work(stage, gears, cores, soc, progress or (lambda what, done, total: None))
     graphs, held = work.run()
     return Compiled(graphs, work.names, held.close)
 
@@ -68,22 +77,30 @@ def _file_names(graph: StageGraph) -> dict[str, str]:
     return {key: key if _LEGAL.fullmatch(key) else f"input_{index}" for index, (key, _) in enumerate(graph.inputs)}
 
 
+def _open_shapes(tensors: Sequence[tuple[str, TensorSpec]]) -> dict[str, Shape]:
+    """Of one sample, with the names of graded dims."""
+    return {key: (1, *(dim if isinstance(dim, int) else str(dim) for dim in spec.shape)) for key, spec in tensors}
+
+
 class _Work:
     """One stage to compile: which graphs, with which flags."""
 
-    def __init__(self, stage: BuiltStage, gears: Sequence[Gear], settings: Settings, soc: str) -> None:
+    def __init__(self, stage: BuiltStage, gears: Sequence[Gear], cores: Cores, soc: str, progress: Progress) -> None:
         self.stage = stage
         self.gears = gears
-        self.soc = soc
-        self.flags = [f"--soc_version={soc}", *setting_flags(settings, stage.graph)]
+        self.title = f"{stage.graph.name} for {soc}"
+        self.progress = progress
+        self.flags = [f"--soc_version={soc}", *setting_flags(stage.graph, cores)]
         self.names = _file_names(stage.graph)
 
     def run(self) -> tuple[Mapping[Gear, StaticGraph], Held]:
         """From the cache, or into it, or where it cannot be used into a temporary folder. Errors: DeviceError."""
         cache = Cache.of_environment()
         if cache is not None:
-            with suppress(OSError):
+            try:
                 return self.from_cache(cache)
+            except OSError as error:
+                self.progress(f"{self.title}: not kept, the cache cannot be used: {error}", 0, 1)
         try:
             held = new_folder(Path(tempfile.gettempdir()))
             return self._closing(held), held
@@ -97,15 +114,17 @@ class _Work:
         """Errors: OSError; DeviceError."""
         digests = cache.digests()
         key = self._key([digests.of(path) for path in self._files()])
-        with cache.building(key, lambda: None):
+        waiting = f"{self.title}: another process compiles it"
+        with cache.building(key, lambda: self.progress(waiting, 0, 1)):
             taken = cache.take(key)
             if taken is not None:
+                self.progress(f"{self.title}: from the cache", 1, 1)
                 held, made = taken
                 return made.static, held
             held = cache.new()
             static = self._closing(held)
             models = dict.fromkeys(step.op.file for step in self.stage.graph.steps if isinstance(step.op, Model))
-            about = About(f"{self.stage.graph.name} for {self.soc}", tuple(map(str, self.gears)), tuple(models))
+            about = About(self.title, tuple(map(str, self.gears)), tuple(models))
             made = cache.keep(key, held, about, Made(static, {}, None, None, (), ()))
             return made.static, held
 
@@ -114,15 +133,17 @@ class _Work:
         result: dict[Gear, StaticGraph] = {}
         graph = self.stage.graph
         inputs, outputs = [(name, key) for key, name in self.names.items()], [(key, key) for key, _ in graph.outputs]
-        with tempfile.TemporaryDirectory(prefix="gepipe") as scratch:
-            for gears, model in self._graphs():
+        with closing(new_folder(Path(tempfile.gettempdir()))) as scratch:
+            for index, (gears, model) in enumerate(self._graphs()):
+                self.progress(f"{self.title}: atc", index, len(self.gears) // len(gears))
                 name = re.sub(r"[^A-Za-z0-9_-]", "_", f"{graph.name}_{gears[0] if len(gears) == 1 else 'gears'}")
-                path = Path(scratch, f"{name}.onnx")
+                path = scratch.path / f"{name}.onnx"
                 write_single_file(model, inputs, outputs, path)
                 flags = gear_flags(graph, self.names, gears) if len(gears) > 1 else []
                 place = folder / f"{name}.om"
                 shutil.move(run_atc(path, [*self.flags, *flags], graph.name), place)
                 result.update((gear, replace(self.stage.static[gear], path=str(place))) for gear in gears)
+                self.progress(f"{self.title}: atc", index + 1, len(self.gears) // len(gears))
         return result
 
     def _graphs(self) -> Iterator[tuple[Sequence[Gear], onnx.ModelProto]]:
@@ -138,12 +159,9 @@ class _Work:
         if not self.stage.gears.sizes:
             path = self.stage.shared.get(())
             return read_graph(path) if path else None
-        shapes: dict[str, Shape] = {
-            key: (1, *(dim if isinstance(dim, int) else str(dim) for dim in spec.shape))
-            for key, spec in self.stage.graph.outputs
-        }
+        graph = self.stage.graph
         try:
-            return any_size_graph(self.stage.graph, shapes)
+            return any_size_graph(graph, _open_shapes(graph.inputs), _open_shapes(graph.outputs))
         except BuildError:
             return None
 

@@ -17,7 +17,6 @@ from .check import Check
 from .machine import Machine
 from .tiny_sum import tiny_sum
 
-_KINDS_OF_MEMORY = (1, 0)  # ACL_HBM_MEM; ACL_DDR_MEM of chips that have no HBM
 _LEAST = 1 << 30
 _VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
 
@@ -101,8 +100,7 @@ def memory(acl: Library, number: int) -> Check:
     card: Card | None = None
     try:
         card = Card(acl, number)
-        with card.current():
-            free, total = _memory(acl)
+        free, total = card.memory()
     except DeviceError as error:
         return Check(name, False, error.message, error.fix)
     finally:
@@ -110,12 +108,3 @@ def memory(acl: Library, number: int) -> Check:
             card.close()
     seen = f"{free / _LEAST:.1f} of {total / _LEAST:.1f} GiB free"
     return Check(name, free >= _LEAST, seen, "stop what else runs on the card: npu-smi info names the processes")
-
-
-def _memory(acl: Library) -> tuple[int, int]:
-    """Errors: DeviceError."""
-    for kind in _KINDS_OF_MEMORY:
-        free, total, code = acl.value("rt.get_mem_info", kind)
-        if not code and total:
-            return free, total
-    raise DeviceError(f"acl.rt.get_mem_info failed with {code}", fix="look at npu-smi info")

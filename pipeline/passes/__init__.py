@@ -6,6 +6,7 @@ what every pass ensures is in `promise.py`, and is asserted.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..deployment import Deployment
@@ -18,7 +19,7 @@ from .place import place
 from .promise import assert_kept
 from .share import share
 
-__all__ = ["Change", "Compiled", "compiled"]
+__all__ = ["Change", "Compiled", "compiled", "walk"]
 
 PASSES = (share, order, cut)
 
@@ -33,13 +34,20 @@ class Compiled(NamedTuple):
 
 def compiled(graph: Graph, deployment: Deployment) -> Compiled:
     """All passes; with exact=True only what keeps every byte."""
+    *_, (_, done) = walk(graph, deployment)
+    return done
+
+
+def walk(graph: Graph, deployment: Deployment) -> Iterator[tuple[str, Compiled]]:
+    """Each pass by its name, and what there is after it. Only the last, place, says what is placed."""
     changes: tuple[Change, ...] = ()
     for run in PASSES:
         before = graph
         graph, found = run(graph, deployment)
         assert_kept(before, graph)
         changes += found
+        yield run.__name__, Compiled(graph, {}, changes)
     before = graph
     graph, placed, found = place(graph, deployment)
     assert_kept(before, graph)
-    return Compiled(graph, placed, (*changes, *found))
+    yield place.__name__, Compiled(graph, placed, (*changes, *found))

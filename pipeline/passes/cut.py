@@ -8,7 +8,7 @@ from ops.pillow_filter import FILTERS
 
 from ..deployment import Deployment
 from ..graph import Graph
-from .change import BITWISE, Change
+from .change import BITWISE, Change, saving
 from .rewrite import maker, only_reader, rebuilt, remade
 
 
@@ -48,7 +48,7 @@ def _smaller(source: Step, step: Step) -> bool:
 
 def _change(source: Step, step: Step, new: Step) -> Change:
     whole, kept = source.outputs[0][2], new.outputs[0][2]
-    saved = None if whole.nbytes is None or kept.nbytes is None else whole.nbytes - kept.nbytes
+    saved, estimate = saving([whole], [kept])
     assert isinstance(new.op, ResizeCrop)
     before = f"{source.name} makes {whole}"
     if new.op.filter in FILTERS:
@@ -58,4 +58,4 @@ def _change(source: Step, step: Step, new: Step) -> Change:
         )
     else:
         after, why = f"{kept} is cut from memory that stays", "the system gives and takes no block for each sample"
-    return Change("cut", f"{source.name}, {step.name}", step.where, before, after, saved, BITWISE, why)
+    return Change("cut", f"{source.name}, {step.name}", step.where, before, after, saved, BITWISE, why, estimate)

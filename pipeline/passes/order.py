@@ -16,7 +16,7 @@ from ops.host_stage import Step
 from ..costs import Costs, specs_of
 from ..deployment import Deployment
 from ..graph import Graph
-from .change import BITWISE, ONE_STEP, Change, within
+from .change import BITWISE, ONE_STEP, Change, saving, within
 from .rewrite import maker, only_reader, reading, rebuilt, remade
 
 MOVERS = (SwapChannels, Cast)
@@ -154,24 +154,19 @@ def _work(graph: Graph, costs: Costs) -> float:
     return sum(costs.on_host(step.op, specs_of(step, specs)) for step in steps)
 
 
-def _touched(graph: Graph, name: str) -> int | None:
-    """The bytes that a step reads and makes; None where the sample decides."""
-    step = next((step for step in graph.steps if step.name == name), None)
-    sizes = [spec.nbytes for spec in specs_of(step, graph.specs)] if step else []
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None
-
-
 def _change(step: Step, graph: Graph, moves: tuple[Move, ...]) -> Change:
-    before, after = _touched(graph, step.name), _touched(moves[-1].graph, step.name)
+    last = moves[-1].graph
+    moved = next((other for other in last.steps if other.name == step.name), None)  # None: another step does it
+    saved, estimate = saving(specs_of(step, graph.specs), specs_of(moved, last.specs) if moved else ())
     whys = dict.fromkeys(f"{move.place}: {move.why}" for move in moves)
     return Change(
         "order",
         step.name,
         step.where,
         f"on {step.outputs[0][2]}",
-        moves[-1].place,
-        before - after if before is not None and after is not None else None,
+        f"{moves[-1].place}, on {moved.outputs[0][2]}" if moved else moves[-1].place,
+        saved,
         min((move.exactness for move in moves), key=LOOSEST_FIRST.index),
         "; ".join(whys),
+        estimate,
     )

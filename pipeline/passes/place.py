@@ -38,6 +38,11 @@ def _moved(step: Step, placed: Placement) -> bool:
     return step.name in placed and not isinstance(step.op, Model)
 
 
+def _takes_ops(kin: Kin) -> bool:
+    """Whether an op can be lowered into the graph: that of a frozen model stands alone, under the step's own name."""
+    return not isinstance(kin[1], str)
+
+
 def _lowers_its_own_run(op: Op[Any]) -> bool:
     """Whether `lower` belongs to this `run`: a user's op that overrides run alone has inherited that of another."""
     return next("lower" in vars(cls) for cls in type(op).__mro__ if not vars(cls).keys().isdisjoint(("run", "lower")))
@@ -80,12 +85,13 @@ class _Search:
             if isinstance(step.op, Model):
                 sizes = {(dim.name, dim.values) for key in step.inputs for dim in self.specs[key].graded}
                 gears = self.deployment.gears_of(step.op.model_name)
-                kin[step.name] = (gears, step.op.opset, tuple(sorted(sizes)))
+                kin[step.name] = (gears, step.name if step.op.frozen else step.op.opset, tuple(sorted(sizes)))
             elif step.name not in held and self._can_be_lowered(step):
                 keys = [key for key, _, _ in step.outputs]
                 after = {kin.get(reader.name) for key in keys for reader in self.readers[key]}
-                if len(after) == 1 and None not in after and not self.shown.intersection(keys):
-                    kin[step.name] = next(found for found in after if found is not None)
+                joined = next(iter(after)) if len(after) == 1 else None
+                if joined is not None and _takes_ops(joined) and not self.shown.intersection(keys):
+                    kin[step.name] = joined
         stage = {step.name: number for number, steps in enumerate(components(self.graph.steps, kin)) for step in steps}
         for step in self.graph.steps:
             if step.name in kin or step.name in held or not self._can_be_lowered(step):
@@ -93,8 +99,9 @@ class _Search:
             before = {self._stage_of(key, stage) for key in step.inputs if key not in self.graph.constants}
             if len(before) == 1 and None not in before:
                 source = next(self.makers[key] for key in step.inputs if key in self.makers)
-                kin[step.name] = kin[source.name]
-                stage[step.name] = stage[source.name]
+                if _takes_ops(kin[source.name]):
+                    kin[step.name] = kin[source.name]
+                    stage[step.name] = stage[source.name]
         return kin
 
     def _stage_of(self, key: str, stage: dict[str, int]) -> int | None:
@@ -142,6 +149,7 @@ class _Search:
         before, after = self._border(without, placed), self._border(placed, without)
         tolerances = [step.op.lowered_within for step in steps]
         fewer = self._host_stages(without) - self._host_stages(placed)
+        saved = self._nbytes(without) - self._nbytes(placed)
         saved_us = (self.price(without) - self.price(placed)) / 1e3
         return Change(
             "place",
@@ -149,9 +157,9 @@ class _Search:
             steps[0].where,
             f"on the host, {before}",
             f"in the graph, {after}",
-            self._nbytes(without) - self._nbytes(placed),
+            saved,
             within(None if None in tolerances else max(filter(None, tolerances), default=0.0)),
-            f"{'a host stage less; ' if fewer else ''}{self.costs.reason(saved_us)}",
+            f"{'a host stage less; ' if fewer else ''}{self.costs.reason(saved, saved_us)}",
         )
 
     def _border(self, placed: Placement, other: Placement) -> str:

@@ -9,7 +9,7 @@ from ops.op import Lowerable
 
 from ..deployment import Deployment
 from ..graph import Graph
-from .change import BITWISE, Change
+from .change import BITWISE, Change, saving
 from .rewrite import reading, rebuilt
 
 OURS = ("ops", "ge_engine")
@@ -48,15 +48,15 @@ def _can_be_shared(step: Step, specs: dict[str, TensorSpec]) -> bool:
 
 
 def _change(step: Step, other: Step) -> Change:
-    sizes = [spec.nbytes for _, _, spec in step.outputs]
-    known = [size for size in sizes if size is not None]
+    saved, estimate = saving([spec for _, _, spec in step.outputs])
     return Change(
         "share",
         step.name,
         step.where,
         f"{type(step.op).__name__} of {', '.join(step.inputs)} twice",
         f"{other.name} serves both",
-        sum(known) if len(known) == len(sizes) else None,
+        saved,
         BITWISE,
         f"the op at {other.where} is the same, on the same values",
+        estimate,
     )

@@ -18,6 +18,7 @@ from .series import Series, Sums
 from .trace import Trace
 
 if TYPE_CHECKING:
+    from ..dump.data import Dump
     from ..plan import Plan
 
 _REQUEST = (CHECK, QUEUE, REQUEST)
@@ -31,7 +32,8 @@ class Recorder:
     the results; with the bytes that were copied in and out.
     runs: for each level, the device's parts, with the rows of a run. All three take passes, see Series.
     numbers: those of the samples. pending: how many samples wait to be put into a batch.
-    trace: takes every slice, while there is one. Another thread may end it at any time: look once.
+    trace: takes every slice, while there is one. dump: takes every value. Another thread may end either at any time:
+    look once.
     """
 
     def __init__(self, plan: Plan, device: str) -> None:
@@ -43,6 +45,7 @@ class Recorder:
         self.numbers = itertools.count(1)
         self.pending: Callable[[], int] = lambda: 0
         self.trace: Trace | None = None
+        self.dump: Dump | None = None
         self.requests = Series(len(_REQUEST))
         self._failed = [0] * len(self.levels)
         self._lock = threading.Lock()
@@ -60,6 +63,19 @@ class Recorder:
             title = f"{self.plan.graph.name} on {self.device}"
             self.trace = trace = Trace(file, title, self.device, self.levels, self._end_trace)
             return trace
+
+    def start_dump(self, folder: str | os.PathLike[str], layers: bool, most: int) -> Dump:
+        """Errors: WrongUse for a folder that cannot be made, or while there is another dump."""
+        from ..dump.data import Dump  # with onnx
+
+        with self._lock:
+            if self.dump is not None:
+                raise WrongUse("the session's data are being dumped already", fix="stop that dump first")
+            self.dump = dump = Dump(folder, self.plan, layers, most, self._end_dump)
+            return dump
+
+    def _end_dump(self) -> None:
+        self.dump = None
 
     def _end_trace(self) -> None:
         self.trace = None

@@ -105,12 +105,14 @@ class Trace:
             begin = end
 
     def watch(self, stream: int) -> Watch:
-        """For a device that tells what it does within a run, as a transfer."""
-        lane = self._lane(stream)
-        return lambda what, begin, end: self._chrome.slice(what, begin, end, {}, lane)
+        """For a device that tells what it does within a run, as a transfer.
 
-    def _lane(self, stream: int) -> Lane:
-        return stream_lane(stream, self._device)
+        Each kind has a lane of its own: of a run of several stages, one is transferred while another computes.
+        """
+        return lambda what, begin, end: self._chrome.slice(what, begin, end, {}, self._lane(stream, f": {what}"))
+
+    def _lane(self, stream: int, of: str = "") -> Lane:
+        return stream_lane(stream, f"{self._device}{of}")
 
 
 def _step(part: Part, number: int) -> dict[str, object]:

@@ -18,6 +18,7 @@ from ..command import (
     AsJson,
     Debug,
     DeploymentFile,
+    Exact,
     GearsText,
     Streams,
     Target,
@@ -102,6 +103,7 @@ def export(
     directory: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The model repository.")],
     gears: GearsText = None,
     streams: Streams = None,
+    exact: Exact = False,
     deployment: DeploymentFile = None,
     version: Annotated[Optional[int], typer.Option("--version", help="The next free one by default.")] = None,
     point: Annotated[
@@ -130,7 +132,7 @@ def export(
     from .model_configs import other_gears
 
     with errors(debug):
-        settings = settings_of(deployment, gears, streams)
+        settings = settings_of(deployment, gears, streams, exact)
         graph = load(target).validate(settings)
         if activate is not None:
             name = settings.name_prefix + graph.name

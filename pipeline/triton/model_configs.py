@@ -168,11 +168,12 @@ def _npu_options(model: Composing, ensemble: Ensemble, plan: Plan) -> dict[str, 
     cores = _of(deployment.cores, model, "")
     if cores:
         options["session.ge.aicoreNum"] = cores
-        options["session.ge.op_compiler_cache_mode"] = "force"  # else the first compile's number of cores stays
+        options["session.ge.op_compiler_cache_mode"] = "disable"  # it holds operators for any number of cores
     if deployment.profiling:
         options["profiling"] = "dynamic"
-    if deployment.dump_graph:
-        options["dump_graph"] = "1"
+    for name in ("dump_graph", "dump_data"):
+        if getattr(deployment, name):
+            options[name] = "1"
     gears = _gears(model, ensemble, plan)
     if gears:
         options |= gears

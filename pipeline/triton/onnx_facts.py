@@ -9,6 +9,8 @@ from typing import Any, Union
 import onnx
 from onnx import TensorProto
 
+from ge_engine.inspect.operators import ARITHMETIC
+from ge_engine.shapes import shape_of
 from ge_engine.skeleton import read_skeleton
 from ops import SpecError
 
@@ -56,30 +58,29 @@ def onnx_facts(path: str) -> OnnxFacts:
 
 @lru_cache(maxsize=256)
 def _facts(skeleton: Any) -> OnnxFacts:
-    model: onnx.ModelProto = skeleton.model
+    return facts_of_model(skeleton.path, skeleton.model, skeleton.opset)
+
+
+def facts_of_model(path: str, model: onnx.ModelProto, opset: int) -> OnnxFacts:
+    """The facts of a model that has been read."""
     graph = model.graph
     nodes = [node for node in graph.node if node.domain in ("", "ai.onnx")]
     int64 = {value.name for value in graph.input if value.type.tensor_type.elem_type == TensorProto.INT64}
     return OnnxFacts(
-        skeleton.path,
+        path,
         tuple(_tensor(value) for value in graph.input),
         tuple(_tensor(value) for value in graph.output),
-        skeleton.opset,
+        opset,
         model.ir_version,
         frozenset(node.op_type for node in nodes),
-        frozenset(n.op_type for n in nodes if n.op_type in _ARITHMETIC and int64.intersection(n.input)),
+        frozenset(n.op_type for n in nodes if n.op_type in ARITHMETIC and n.input[0] in int64),
     )
 
 
-_ARITHMETIC = {"Add", "Sub", "Mul", "Div", "MatMul", "Pow", "ReduceSum", "CumSum"}
-
-
 def _tensor(value: onnx.ValueInfoProto) -> OnnxTensor:
-    kind = value.type.tensor_type
-    dims = None
-    if kind.HasField("shape"):
-        dims = tuple(dim.dim_value if dim.HasField("dim_value") else dim.dim_param for dim in kind.shape.dim)
-    return OnnxTensor(value.name, _type(kind.elem_type), dims)
+    shape = shape_of(value)
+    dims = None if shape is None else tuple("" if dim is None else dim for dim in shape)
+    return OnnxTensor(value.name, _type(value.type.tensor_type.elem_type), dims)
 
 
 def _type(elem_type: int) -> str:

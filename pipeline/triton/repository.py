@@ -19,7 +19,9 @@ from typing import Any
 from ge_engine.build import BuiltStage
 from ge_engine.gears import Gear
 from ge_engine.single_file import any_size_graph, read_graph, write_single_file
-from ops import ExportError, Graded
+from ge_engine.tensorflow.graph_def import read_graph_def
+from ge_engine.tensorflow.rewrite import Output, write_graph
+from ops import ExportError
 from ops.spec import is_whole
 
 from ..plan import Plan
@@ -31,10 +33,10 @@ from .ensemble import Composing, Ensemble, ensemble_of
 from .golden import GOLDEN, golden_requests
 from .host_folder import write_host_folder
 from .model_configs import class_names, device_config, ensemble_config, host_config, label_file
-from .sizes import size_expression
+from .sizes import named_shapes
 from .workshop import move_in, workshop
 
-__all__ = ["NEEDS", "activate", "export", "versions"]
+__all__ = ["NEEDS", "activate", "export", "export_model", "versions"]
 
 LONGEST = 255  # letters of a folder's name, on every usual disk
 SOMEBODYS = (
@@ -86,6 +88,22 @@ def export(
         if activate:
             _point(here, root, current)
     return (*names.values(), pinned, *((current,) if activate else ()))
+
+
+def export_model(plan: Plan, folder: str | os.PathLike[str]) -> None:
+    """Write the only stage of a plan as one model, without an ensemble: its config and its graph.
+
+    Errors: ExportError for a plan that no repository can express, or where the folder is there already.
+    """
+    place = Path(folder)
+    ensemble = ensemble_of(plan)
+    (model,) = ensemble.models
+    if os.path.lexists(place):
+        raise ExportError(f"{place} is there already", fix="remove it, or give another name")
+    root = _folder(place.absolute().parent)
+    with workshop(root) as here:
+        _write_model(model, place.name, ensemble, plan, here, "")
+        move_in(here, root, (place.name,))
 
 
 def activate(directory: str | os.PathLike[str], name: str, version: int, target: str) -> None:
@@ -214,7 +232,11 @@ def _write_model(model: Composing, name: str, ensemble: Ensemble, plan: Plan, he
     folder = here / name
     if model.stage.on_device:
         (folder / "1").mkdir(parents=True)
-        _write_graph(model, ensemble, plan.built[model.stage.name], folder / "1" / "model.onnx")
+        built = plan.built[model.stage.name]
+        if built.frozen:
+            _write_frozen(model, built, plan.deployment.model_backend, folder / "1" / "model.pb")
+        else:
+            _write_graph(model, ensemble, built, folder / "1" / "model.onnx")
         config = device_config(model, name, ensemble, plan)
     else:
         write_host_folder(model, ensemble, plan, folder / "1")
@@ -227,12 +249,8 @@ def _write_model(model: Composing, name: str, ensemble: Ensemble, plan: Plan, he
 def _write_graph(model: Composing, ensemble: Ensemble, built: BuiltStage, path: Path) -> None:
     outputs = [(tensor.name, tensor.key) for tensor in model.outputs]
     if len(built.gears.sizes) > 1:
-        sizes = [dict(size) for size in built.gears.sizes]
-        shapes = {
-            key: (1, *(size_expression(dim, sizes) if isinstance(dim, Graded) else int(str(dim)) for dim in spec.shape))
-            for key, spec in built.graph.outputs
-        }
-        graph = any_size_graph(built.graph, shapes)
+        inputs, shapes = named_shapes(built.graph, [dict(size) for size in built.gears.sizes])
+        graph = any_size_graph(built.graph, inputs, shapes)
     elif ensemble.max_batch_size:
         if not built.shared:
             raise ExportError(
@@ -243,3 +261,25 @@ def _write_graph(model: Composing, ensemble: Ensemble, built: BuiltStage, path: 
         dims = next(iter(built.gears.sizes), ())
         graph = read_graph(built.static[Gear(ensemble.rows, dims)].path)
     write_single_file(graph, [(tensor.name, tensor.key) for tensor in model.inputs], outputs, path)
+
+
+def _write_frozen(model: Composing, built: BuiltStage, backend: str, path: Path) -> None:
+    """Errors: ExportError for what npu_ge cannot take as a TensorFlow graph, or another backend at all."""
+    place = model.steps[0].place
+    if backend != "npu_ge":
+        raise ExportError(
+            f"stage '{model.stage.name}' is a TensorFlow graph, which {backend} does not run",
+            fix="export it for npu_ge, or make an ONNX file of it: gepipe convert",
+            where=place,
+        )
+    varies = next((tensor for tensor in model.outputs if tensor.spec.graded), None)
+    if len(built.gears.sizes) > 1 and varies is not None:
+        raise ExportError(
+            f"stage '{model.stage.name}': the size of '{varies.name}' ({varies.spec}) follows that of the input, and "
+            "npu_ge reads no names of dims from a TensorFlow graph, by which it could tell",
+            fix="use one size, or make an ONNX file of it: gepipe convert",
+            where=place,
+        )
+    source = read_graph_def(next(iter(built.static.values())).path)
+    outputs = [Output(tensor.name, tensor.key, tensor.spec.dtype) for tensor in model.outputs]
+    write_graph(source, {tensor.key: tensor.name for tensor in model.inputs}, outputs, path)

@@ -11,7 +11,9 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 
+from ge_engine.model_file import FROZEN
 from ge_engine.npu_ge.command_line import CommandLine
+from ge_engine.npu_ge.dump import FOLDER as DUMPS
 from ops.errors import ServerError
 
 from .backend_directory import STAND_IN, BackendDirectory, backend_directory
@@ -87,9 +89,12 @@ class Server:
         if not self.repository.is_dir():
             raise ServerError(f"{self.repository} is no folder", fix="name a model repository")
         server = find_server(self.target, self.say)
-        environment = stub_environment(server, self.environment, self.say)
+        frozen = any(self.repository.glob(f"*/**/*{FROZEN}"))
+        environment = stub_environment(server, self.environment, self.say, frozen=frozen)
         self.folder = Path(tempfile.mkdtemp(prefix="gepipe-serve-"))
         self.log = self.folder / "server.log"
+        if DUMPS.is_dir():  # the server is started elsewhere, but for its user it is here
+            (self.folder / DUMPS).symlink_to(DUMPS.resolve())
         backends = backend_directory(
             server, environment.release, self.folder / "backends", self._npu_ge_settings(), self.stand_in
         )

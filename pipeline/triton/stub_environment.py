@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -72,10 +73,15 @@ class StubEnvironment:
 
 
 def stub_environment(
-    server: Installation, given: Path | None = None, say: Callable[[str], None] = lambda text: None
+    server: Installation,
+    given: Path | None = None,
+    say: Callable[[str], None] = lambda text: None,
+    *,
+    frozen: bool = False,
 ) -> StubEnvironment:
     """The environment that was given, if the server can use it; else one in the user's cache, made if need be.
 
+    frozen: TensorFlow graphs are to run in it, which takes OpenVINO.
     Errors: ServerError, with what was looked at.
     """
     releases = list(server.stubs())
@@ -85,7 +91,7 @@ def stub_environment(
     if given is not None:
         return _check(given, releases)
     python, release = _interpreter(releases)
-    wanted = _requirements(release)
+    wanted = _requirements(release, frozen)
     key = hashlib.sha256(" ".join([str(python), *wanted]).encode()).hexdigest()[:8]
 
     def make(folder: Path) -> None:
@@ -100,10 +106,13 @@ def stub_environment(
     return _check(made_once(cache_folder() / f"serve-{release}-{key}", make), releases)
 
 
-def _requirements(release: str) -> list[str]:
-    """The same ONNX Runtime as here where that can be: its answers are to be the same bytes."""
-    runtime = f"onnxruntime=={importlib.metadata.version('onnxruntime')}" if release == _OWN else "onnxruntime"
-    return ["numpy>=1.23.5,<2", "opencv-python-headless>=4.10,<4.12", runtime, "onnx>=1.17"]  # onnx: of the stand-in
+def _requirements(release: str, frozen: bool) -> list[str]:
+    """The same runtimes as here where that can be: their answers are to be the same bytes."""
+    runtimes = ["onnxruntime", *(["openvino"] if frozen else [])]
+    if release == _OWN:
+        runtimes = [f"{name}=={importlib.metadata.version(name)}" if find_spec(name) else name for name in runtimes]
+    # onnx is for the stand-in, where it emulates a precision.
+    return ["numpy>=1.23.5,<2", "opencv-python-headless>=4.10,<4.12", *runtimes, "onnx>=1.17"]
 
 
 def _check(prefix: Path, releases: list[str]) -> StubEnvironment:

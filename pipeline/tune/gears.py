@@ -44,6 +44,21 @@ def best_gears(
     return best[2]
 
 
+def few_gears(
+    histogram: Histogram, most: int, cost: Callable[[int], float], among: Iterable[int], nearly: float
+) -> tuple[int, ...]:
+    """As best_gears, but the fewest that are nearly as good: each gear has to be compiled, and costs are measured.
+
+    nearly: how much dearer they may be.
+
+    >>> few_gears({1: 500, 2: 120, 3: 40, 8: 10}, 4, lambda gear: 100 + gear, (1, 2, 3, 8), 0.02)
+    (2, 8)
+    """
+    sets = [best_gears(histogram, count, cost, among) for count in range(1, most + 1)]
+    costs = [sum(count * cost(pick(gears, size)) for size, count in histogram.items()) for gears in sets]
+    return next(gears for gears, of_these in zip(sets, costs) if of_these <= (1 + nearly) * costs[-1])
+
+
 def pad_waste(histogram: Histogram, gears: Sequence[int]) -> float:
     """Rows of padding for each row of samples.
 

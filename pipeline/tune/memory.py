@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,19 +18,22 @@ from ..plan import Plan
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes. weights: of all device stages, once. sample: of a row of all buffers that a device reads and fills."""
+    """Bytes. weights: of each device stage, once. sample: of a row of all buffers that a device reads and fills."""
 
-    weights: int
+    weights: Mapping[str, int]
     sample: int
 
     @classmethod
     def of(cls, plan: Plan) -> Memory:
-        stages = list(plan.built.values())
-        return cls(sum(map(_weights, stages)), sum(map(_sample, stages)))
+        weights = {name: _weights(stage) for name, stage in plan.built.items()}
+        return cls(weights, sum(map(_sample, plan.built.values())))
 
-    def weights_on_npu(self, streams: int, num_gears: int) -> int:
-        """On one card, served by npu_ge: a copy for each stream, but one for all of a graph of one gear (static)."""
-        return self.weights * (streams if num_gears > 1 else 1)
+    def weights_on_npu(self, streams: int, num_gears: Mapping[str, int]) -> int:
+        """On one card, served by npu_ge: a copy for each stream, but one for all of a graph of one gear (static).
+
+        num_gears: of each stage.
+        """
+        return sum(nbytes * (streams if num_gears[name] > 1 else 1) for name, nbytes in self.weights.items())
 
     def buffers(self, streams: int, largest: int) -> int:
         """Of a session: a set a stream and one more, and a set a stream and two more for submit and map."""
@@ -39,6 +43,8 @@ class Memory:
 def _weights(stage: BuiltStage) -> int:
     """What the graph of one gear refers to: all gears share it."""
     graph = next(iter(stage.static.values()))
+    if stage.frozen:
+        return os.path.getsize(graph.path)  # a TensorFlow graph: nearly all of it
     return sum(map(nbytes, read_graph(graph.path).graph.initializer))
 
 

@@ -1,20 +1,25 @@
-"""Replay: requests of a log, merged by the session's own rules, on streams of which only the time is known."""
+"""Replay: a log, merged by the session's own rules, on streams and cores of which only the time is known."""
 
 from __future__ import annotations
 
 import heapq
+import math
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from ..deployment import Batching
 from ..forming import NEVER, Forming, Ticket
 from ..group import Group, Sizes
 from ..item import Item
-from .manners import Manners
+from .host import Host
+from .space import Manners, Share
 from .traffic import Arrival
 
 StepUs = Callable[[int, int], float]  # of so many samples, while so many streams are busy
+
+_Event = tuple[float, int, Callable[[float], None]]  # when, which one, what happens
 
 
 class Replay(NamedTuple):
@@ -25,10 +30,17 @@ class Replay(NamedTuple):
 
 
 def replay(
-    arrivals: Sequence[Arrival], rows: int, streams: int, batching: Batching, manners: Manners, step_us: StepUs
+    arrivals: Sequence[Arrival],
+    rows: int,
+    streams: int,
+    batching: Batching,
+    manners: Manners,
+    step_us: StepUs,
+    host: Host | None = None,
+    share: Share = None,
 ) -> Replay:
-    """Host stages take no time here."""
-    return _Replay(arrivals, rows, streams, batching, manners, step_us).run()
+    """host: what a sample takes of its cores; None: nothing. share: of a stream, where the device computes on them."""
+    return _Replay(arrivals, rows, streams, batching, manners, step_us, host, share).run()
 
 
 class _Sample(Item):
@@ -56,6 +68,8 @@ class _Rows:
 
 
 class _Replay:
+    """What the workers of a Scheduler do, in their order: answer, run what is due, prepare a sample."""
+
     def __init__(
         self,
         arrivals: Sequence[Arrival],
@@ -64,6 +78,8 @@ class _Replay:
         batching: Batching,
         manners: Manners,
         step_us: StepUs,
+        host: Host | None,
+        share: Share,
     ) -> None:
         lanes = streams * manners.lanes
         ahead = lanes - lanes // manners.in_flight
@@ -71,51 +87,78 @@ class _Replay:
         self._forming = Forming(_Rows(rows), range(lanes + 2), lanes, batching, manners.on_host, ahead)
         self._lanes_a_stream = manners.lanes
         self._step_us = step_us
+        self._idle: float = host.cores if host else math.inf
+        self._before_s, self._after_s = (host.before_us * 1e-6, host.after_us * 1e-6) if host else (0.0, 0.0)
+        self._cores_of_step = host.cores_of(1, share) if host else 0
         self._pending: deque[_Sample] = deque()
-        self._running: list[tuple[float, int, Group, list[Item]]] = []  # a heap: when, and which run
+        self._unanswered: deque[tuple[Group, list[Item]]] = deque()
+        self._events: list[_Event] = []  # a heap
+        self._running = 0
         self._latencies_s = [0.0] * len(arrivals)
         self._batches: Counter[int] = Counter()
-        self._runs = 0
+        self._number = 0
 
     def run(self) -> Replay:
-        came = 0
-        while came < len(self._arrivals) or self._running or self._forming.groups:
+        came, now = 0, -NEVER
+        while came < len(self._arrivals) or self._events or self._forming.groups:
             arrives = self._arrivals[came].time_s if came < len(self._arrivals) else NEVER
-            ends = self._running[0][0] if self._running else NEVER
-            now = min(arrives, ends, self._forming.next_time())
-            while self._running and self._running[0][0] <= now:
-                self._end(now)
+            due = self._forming.next_time()
+            now = min(arrives, self._events[0][0] if self._events else NEVER, due if due > now else NEVER)
+            assert now < NEVER
+            while self._events and self._events[0][0] <= now:
+                heapq.heappop(self._events)[2](now)
             while came < len(self._arrivals) and self._arrivals[came].time_s <= now:
                 self._pending.extend(_Sample(came) for _ in range(self._arrivals[came].samples))
                 came += 1
-            while self._fill(now) or self._start(now):
+            while self._turn(now):
                 pass
         return Replay(self._latencies_s, self._batches)
 
-    def _fill(self, now: float) -> bool:
-        """Give rows to what waits. Those that came together are prepared side by side, so none is ready before all."""
-        seated: list[tuple[Ticket, _Sample]] = []
-        while self._pending and (ticket := self._forming.admit(now)) is not None:
-            seated.append((ticket, self._pending.popleft()))
-        for ticket, sample in seated:
-            self._forming.settle(ticket, sample, now)
-        return bool(seated)
+    def _turn(self, now: float) -> bool:
+        """Whether a worker finds something to do."""
+        if self._unanswered and self._idle:
+            group, items = self._unanswered.popleft()
+            self._work(now, 1, self._after_s * len(items), partial(self._answered, group, items))
+            return True
+        if self._idle or not self._cores_of_step:
+            group_due = self._forming.due(bool(self._pending), now)
+            if group_due is not None:
+                self._run_group(group_due, now)
+                return True
+        if self._pending and self._idle:
+            ticket = self._forming.admit(now)
+            if ticket is not None:
+                self._work(now, 1, self._before_s, partial(self._prepared, ticket, self._pending.popleft()))
+                return True
+        return False
 
-    def _start(self, now: float) -> bool:
-        group = self._forming.due(bool(self._pending), now)
-        if group is None:
-            return False
+    def _run_group(self, group: Group, now: float) -> None:
         items = group.take()
-        self._runs += 1
         self._batches[len(items)] += 1
-        busy = len(self._running) // self._lanes_a_stream + 1
-        end = now + self._step_us(len(items), busy) * 1e-6
-        heapq.heappush(self._running, (end, self._runs, group, items))
-        return True
+        busy = self._running // self._lanes_a_stream + 1
+        self._running += 1
+        step_s = self._step_us(len(items), busy) * 1e-6
+        self._work(now, min(self._cores_of_step, self._idle), step_s, partial(self._ran, group, items))
 
-    def _end(self, now: float) -> None:
-        _, _, group, items = heapq.heappop(self._running)
+    def _work(self, now: float, cores: float, seconds: float, then: Callable[[float], None]) -> None:
+        self._idle -= cores
+        self._number += 1
+        event: _Event = (now + seconds, self._number, partial(self._done, cores, then))
+        heapq.heappush(self._events, event)
+
+    def _done(self, cores: float, then: Callable[[float], None], now: float) -> None:
+        self._idle += cores
+        then(now)
+
+    def _prepared(self, ticket: Ticket, sample: _Sample, now: float) -> None:
+        self._forming.settle(ticket, sample, now)
+
+    def _ran(self, group: Group, items: list[Item], now: float) -> None:
+        self._running -= 1
         self._forming.left_device()
+        self._unanswered.append((group, items))
+
+    def _answered(self, group: Group, items: list[Item], now: float) -> None:
         self._forming.end(group)
         for item in items:
             assert isinstance(item, _Sample)

@@ -102,3 +102,15 @@ def _line(source: str, cores: Cores, rates: Mapping[int, float]) -> Line:
             fix="neither can be negative: measure longer, on a card that nobody else uses",
         )
     return Line(fixed_us, stream_us)
+
+
+# What others have published, to fit the model on where there is no card.
+FITTED_ON = (1, 2, 8)  # streams; the other five show how far off the model is
+
+CN_CLIP = Series(
+    "the npu_ge backend's CN_CLIP example: image model, static, batch 1, a client a stream (perf_analyzer)",
+    {
+        None: dict(enumerate((232.5, 342.7, 416.1, 489.3, 542.8, 569.9, 605.4, 629.3), start=1)),
+        "12|10": dict(enumerate((236.2, 425.4, 583.5, 696.4, 773.5, 813.6, 865.6, 850.2), start=1)),
+    },
+)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import math
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 from rich.text import Text
 
-from ops import SpecError, WrongUse
+from ge_engine.cores import usable_cores
+from ge_engine.devices import AscendDevice, Device
+from ge_engine.whole_file import write_whole
+from ops import DeviceError, GepipeError, SpecError, WrongUse
 
 from ..command import (
     AsJson,
@@ -23,21 +30,25 @@ from ..command import (
     errors,
     make_plan,
     note,
+    open_session,
     out,
     print_json,
     settings_of,
 )
+from ..declaration import Input
 from ..deployment import Deployment
 from ..load import load
 from ..plan import Plan
+from ..samples import session_samples
 from ..session import open_for
 from .choose import Case
 from .gears import best_gears, split_at
-from .manners import Manners
+from .host import Host, measure_host
 from .memory import Memory
 from .report import Report, document, table
 from .search import Measured
-from .space import Point, Space, ladder
+from .space import NPU_STREAMS, Manners, Point, Space, ladder, part_locks
+from .stages import Stages
 from .steps import Steps
 from .traffic import Traffic, parse_histogram, read_log
 from .tuned import tune as tuned
@@ -50,10 +61,22 @@ def tune(
     target: Target,
     traffic: Annotated[
         Optional[Path],
-        typer.Option("--traffic", metavar="FILE", help="A log of requests, as CSV: time_s or time, and batch."),
+        typer.Option(
+            "--traffic",
+            metavar="FILE",
+            help="A log of requests, as CSV: time_s (seconds) or time (ISO 8601), and batch, their samples.",
+        ),
     ] = None,
     histogram: Annotated[
-        Optional[str], typer.Option("--histogram", metavar="SIZES", help='Samples of a request: "1:500,2:120".')
+        Optional[str],
+        typer.Option("--histogram", metavar="SIZES", help='Requests by their samples: "1:500,2:120", 500 of one.'),
+    ] = None,
+    inputs: Annotated[
+        Optional[list[str]],
+        typer.Option(
+            "-i", "--input", metavar="NAME=VALUE",
+            help="A sample, to measure what the host does to it: x=@FILE. By default random data.",
+        ),
     ] = None,
     device: DeviceName = "cpu",
     latency_ms: Annotated[
@@ -61,8 +84,16 @@ def tune(
     ] = None,
     max_gears: Annotated[int, typer.Option("--max-gears", min=1, help="How many gears to choose.")] = 4,
     largest: Annotated[int, typer.Option("--largest", min=1, max=1024, help="The largest gear to try.")] = 16,
+    streams: Annotated[
+        Optional[int],
+        typer.Option("--streams", min=1, max=64, help="The most to try. By default 8; on a CPU its cores, or 4."),
+    ] = None,
     cores: Annotated[
-        Optional[str], typer.Option("--cores", metavar="LOCKS", help='Core locks to try on an NPU, as "12|10,6|5".')
+        Optional[str],
+        typer.Option(
+            "--cores", metavar="LOCKS",
+            help='Core locks to try besides none on an NPU, as "12|10,6|5", or "none". By default 3/4 and 1/2 of all.',
+        ),
     ] = None,
     seconds: Annotated[float, typer.Option("--seconds", min=0.001, help="For how long to measure each.")] = 0.4,
     deployment: DeploymentFile = None,
@@ -75,28 +106,61 @@ def tune(
     with errors(debug):
         if latency_ms is not None and not 0 < latency_ms < math.inf:
             raise WrongUse(f"--latency-ms is {latency_ms:g}", fix="give a time in milliseconds, more than 0")
-        if output is not None and not output.absolute().parent.is_dir():
-            raise WrongUse(f"{output.absolute().parent} is no folder", fix="make it, or name another")
+        limit_us = math.inf if latency_ms is None else latency_ms * 1e3
+        _check_output(output)
         expected = _traffic(traffic, histogram)
         base = settings_of(deployment)
         check_device(device)
-        manners = _manners(device, base)
-        locks = _locks(cores, manners.on_host)
+        manners, chip = _opened(device, base)
+        locks = part_locks(chip if base.cores is None else "") if cores is None else _locks(cores, manners.on_host)
         graph = load(target).validate(base)
         plan = make_plan(graph, Deployment.of(base, gears=_candidates(expected, largest)))
-        case = Case(Space.of(_runnable(plan, manners.pads), manners, locks), expected, max_gears, manners)
-        limit_us = math.inf if latency_ms is None else latency_ms * 1e3
-        with Steps(plan, case.space.streams[-1], seconds, lambda settings: open_for(settings, device)) as steps:
-            found = tuned(case, _shown(steps), limit_us)
-        choice = found.deployment(base)
-        if output is not None:
-            output.write_text(choice.to_json() + "\n", encoding="utf-8")
-        report = Report(graph.name, device, case, found, Memory.of(plan), latency_ms and limit_us, choice)
+        stages = Stages.of(plan, manners.pads)
+        space = Space.of(stages.gears, manners, locks, streams)
+        host = _host(plan, graph.inputs, inputs, device, seconds)
+        case = Case(space, expected, max_gears, manners, host)
+        with Steps(plan, space.streams[-1], seconds, partial(_open, device)) as steps:
+            found = tuned(case, _shown(steps), limit_us, partial(stages.measured, steps))
+        choice = found.deployment(base, stages.models)
+        report = Report(graph.name, device, found, Memory.of(plan), latency_ms and limit_us, choice, stages.models)
         if as_json:
             print_json(document(report))
         else:
             out.print(table(report))
-            out.print(Text(f"the choice is in {output}" if output else choice.to_json()), soft_wrap=True)
+            out.print(Text(f"the choice: {_settings(choice)}"), soft_wrap=True)
+        if output is not None:
+            _write(choice, output)
+            if not as_json:
+                out.print(Text(f"the choice is in {output}"), soft_wrap=True)
+
+
+def _check_output(output: Path | None) -> None:
+    """Before minutes are spent. Errors: WrongUse."""
+    if output is None:
+        return
+    folder = output.absolute().parent
+    if not folder.is_dir():
+        raise WrongUse(f"{folder} is no folder", fix="make it, or name another")
+    if output.exists() and not output.is_file():
+        raise WrongUse(f"{output} is no file", fix="name a file: -o tuned.json")
+    if not os.access(folder, os.W_OK):
+        raise WrongUse(f"{folder} cannot be written to", fix="name another folder")
+
+
+def _settings(choice: Deployment) -> str:
+    """On one line: what was chosen, and what else is not as it is by default."""
+    fields = zip(*(json.loads(settings.to_json()).items() for settings in (choice, Deployment())))
+    chosen = ("gears", "streams")
+    return json.dumps({name: value for (name, value), (_, usual) in fields if name in chosen or value != usual})
+
+
+def _write(choice: Deployment, output: Path) -> None:
+    """Errors: GepipeError; the choice, which took minutes, is on the error output then."""
+    try:
+        write_whole(output, choice.to_json() + "\n")
+    except OSError as error:
+        note(_settings(choice))
+        raise GepipeError(f"{output} cannot be written: {error}", fix="keep the choice that stands above") from error
 
 
 def _traffic(log: Path | None, histogram: str | None) -> Traffic | None:
@@ -107,19 +171,27 @@ def _traffic(log: Path | None, histogram: str | None) -> Traffic | None:
     return parse_histogram(histogram) if histogram is not None else None
 
 
-def _manners(device: str, settings: Deployment) -> Manners:
+def _open(device: str, settings: Deployment) -> Device:
+    """An NPU compiles for each share of its cores, where the cache has nothing."""
+    if settings.cores is not None:
+        note(f"loading with cores {settings.cores}")
+    return open_for(settings, device)
+
+
+def _opened(device: str, settings: Deployment) -> tuple[Manners, str]:
+    """What the device is like, and which chip it is; empty where that says nothing."""
     opened = open_for(settings, device)
     try:
-        return Manners.of(opened)
+        return Manners.of(opened), opened.soc if isinstance(opened, AscendDevice) else ""
     finally:
         opened.close()
 
 
-def _locks(text: str | None, on_host: bool) -> tuple[str, ...]:
-    if text is None:
-        return ()
+def _locks(text: str, on_host: bool) -> tuple[str, ...]:
     if on_host:
         raise WrongUse("--cores is for an NPU", fix="leave it out: on a CPU, the threads of a stream are tried")
+    if text.strip() == "none":
+        return ()
     locks = tuple(part.strip() for part in text.split(","))
     try:
         for lock in locks:
@@ -141,16 +213,23 @@ def _candidates(traffic: Traffic | None, largest: int) -> tuple[int, ...]:
     return tuple(sorted({1, *best_gears(split_at(traffic.histogram, largest), _MOST_CANDIDATES)}))
 
 
-def _runnable(plan: Plan, pads: bool) -> tuple[int, ...]:
-    """Those of the gears that a step can have. Errors: WrongUse for a plan that has nothing to tune."""
-    stages = plan.built.values()
-    if not stages:
-        raise WrongUse(f"pipeline '{plan.graph.name}' has no device stage", fix="tune one that has a Model")
-    if any(stage.mixing_node is not None or (stage.gears.sizes and pads) for stage in stages):
-        return (1,)  # one sample at a time, whatever the gears
-    gears = plan.deployment.gears
-    assert not isinstance(gears, Mapping)
-    return gears
+def _host(plan: Plan, declared: Sequence[Input], inputs: list[str] | None, device: str, seconds: float) -> Host | None:
+    """None where no sample is given, and one of random data will not do. Errors: those of a sample that is given."""
+    try:
+        samples = session_samples(declared, inputs, None, plan.graph.name)
+        # One batch a core, each on a thread of its own.
+        alone = Deployment.of(plan.deployment, streams=min(usable_cores(), NPU_STREAMS), threads=1)
+        with open_session(dataclasses.replace(plan, deployment=alone), device) as session:
+            host = measure_host(session, samples, seconds)
+    except DeviceError:
+        raise
+    except GepipeError as error:
+        if inputs:
+            raise
+        note(f"host: random data will not do: {error.message}")
+        return None
+    note(f"host: {host.before_us:,.0f} us a sample before the device, {host.after_us:,.0f} us behind it")
+    return host
 
 
 def _shown(steps: Steps) -> Callable[[Point], Measured]:

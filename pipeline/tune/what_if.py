@@ -1,22 +1,45 @@
-"""What if: the answer of the timing model for a card that is not there."""
+"""What if: `gepipe plan --what-if`, the answer of the timing model for a card that is not there."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Optional
+
+import typer
+from rich.text import Text
 
 from ops import SpecError, WrongUse
 from ops.near import near
 
+from ..command import out, print_json
 from ..deployment import Deployment
-from .published import CN_CLIP, FITTED_ON
-from .timing import Cores, Prediction, Series, TimingModel, name_of
+from ..plan import Plan
+from .csv_rows import Row, cell, csv_rows
+from .memory import Memory
+from .timing import CN_CLIP, FITTED_ON, Cores, Prediction, Series, TimingModel, name_of
 
 _STREAMS, _CORES, _RATE = "streams", "cores", "infer_per_sec"
 _FIX = f'write "{_STREAMS}=8,{_CORES}=12|10"; {_CORES} may be left out'
+
+
+Question = Annotated[
+    Optional[str],
+    typer.Option(
+        "--what-if",
+        metavar="SETTINGS",
+        help='Ask a timing model of an NPU that is not there, as "streams=8,cores=12|10"; PIPELINE may be left out.',
+    ),
+]
+Measurements = Annotated[
+    Optional[Path],
+    typer.Option(
+        "--what-if-from",
+        metavar="FILE",
+        help="Fit that model on these, as CSV: streams, cores, infer_per_sec. By default on a published series.",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -81,36 +104,54 @@ class WhatIf:
         return "\n".join([*lines, "another model on another card has other times: gepipe tune measures yours"])
 
 
+def asked(question: str | None, measurements: Path | None, target: str | None) -> WhatIf | None:
+    """What the options ask. Errors: WrongUse, also when neither a question nor a pipeline is there."""
+    if question is not None:
+        return WhatIf.parse(question, measurements)
+    if measurements is not None:
+        raise WrongUse("--what-if-from answers no question", fix='ask one: --what-if "streams=8"')
+    if target is None:
+        raise WrongUse("no pipeline is named", fix="give graph.py; only --what-if needs none")
+    return None
+
+
+def answer(asked: WhatIf, compiled: Plan | None, as_json: bool) -> None:
+    """Print it; with what a plan would take on the card, where there is one."""
+    memory = _memory(compiled, asked.streams) if compiled else {}
+    if as_json:
+        print_json({**asked.as_dict(), **({"memory": memory} if memory else {})})
+        return
+    out.print(Text(str(asked)), soft_wrap=True)
+    if compiled:
+        sizes = ", ".join(f"{what} {nbytes / 1e6:,.1f} MB" for what, nbytes in memory.items())
+        out.print(Text(f"'{compiled.graph.name}' would take, served by npu_ge on one card: {sizes}"), soft_wrap=True)
+
+
 def read_series(path: Path) -> Series:
     """A CSV file with the columns streams and infer_per_sec, and perhaps cores ("cube|vector"; empty: no lock).
 
     Errors: WrongUse naming the line.
     """
     per_sec: dict[Cores, dict[int, float]] = {}
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, skipinitialspace=True)
-            missing = {_STREAMS, _RATE}.difference(reader.fieldnames or ())
-            if missing:
-                fix = f"begin the file with {_STREAMS},{_CORES},{_RATE}; {_CORES} may be left out"
-                raise WrongUse(f"the heading has no column {min(missing)}", where=f"{path}:1", fix=fix)
-            for row in reader:
-                streams, cores, rate = _measurement(f"{path}:{reader.line_num}", row)
-                if streams in per_sec.setdefault(cores, {}):
-                    what = f"{_count(streams)} with {name_of(cores)} is there twice"
-                    raise WrongUse(what, where=f"{path}:{reader.line_num}", fix="leave one of them")
-                per_sec[cores][streams] = rate
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise WrongUse(f"{path} cannot be read: {error}", fix="name a CSV file, in UTF-8") from error
-    if not per_sec:
-        raise WrongUse("the file holds no measurement", where=str(path), fix="below the heading, write a line for each")
+    for where, row in csv_rows(path, _check_columns):
+        streams, cores, rate = _measurement(where, row)
+        if streams in per_sec.setdefault(cores, {}):
+            raise WrongUse(f"{_count(streams)} with {name_of(cores)} is there twice", where=where, fix="leave one")
+        per_sec[cores][streams] = rate
     return Series(str(path), per_sec)
 
 
-def _measurement(where: str, row: Mapping[str, str | None]) -> tuple[int, Cores, float]:
-    cores = (row.get(_CORES) or "").strip() or None
-    settings = _settings((row[_STREAMS] or "").strip(), cores, where)
-    text = (row[_RATE] or "").strip()
+def _check_columns(names: Sequence[str], where: str) -> None:
+    missing = {_STREAMS, _RATE}.difference(names)
+    if missing:
+        fix = f"begin the file with {_STREAMS},{_CORES},{_RATE}; {_CORES} may be left out"
+        raise WrongUse(f"the heading has no column {min(missing)}", where=where, fix=fix)
+
+
+def _measurement(where: str, row: Row) -> tuple[int, Cores, float]:
+    cores = cell(row, _CORES) or None
+    settings = _settings(cell(row, _STREAMS), cores, where)
+    text = cell(row, _RATE)
     try:
         rate = float(text)
     except ValueError:
@@ -134,3 +175,13 @@ def _count(streams: int) -> str:
 
 def _list(streams: Sequence[int] | Mapping[int, float]) -> str:
     return ", ".join(map(str, streams))
+
+
+def _memory(compiled: Plan, streams: int) -> dict[str, int]:
+    memory = Memory.of(compiled)
+    gears = {gear.batch for stage in compiled.built.values() for gear in stage.gears}
+    counts = {name: len(stage.gears) for name, stage in compiled.built.items()}
+    return {
+        "weights": memory.weights_on_npu(streams, counts),
+        "inputs and outputs": streams * max(gears, default=1) * memory.sample,
+    }

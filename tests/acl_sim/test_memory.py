@@ -94,6 +94,17 @@ def test_s7_device_memory_cannot_be_read(broken: Card) -> None:
         card.acl.util.ptr_to_bytes(card.output, 4)
 
 
+def test_s7_time_is_told_between_events_of_one_stream(broken: Card) -> None:
+    card = broken
+    other = card.got(card.rt.create_stream())
+    events = [card.got(card.rt.create_event()) for _ in range(2)]
+    for event, stream in zip(events, (card.stream, other)):
+        card.ok(card.rt.record_event(event, stream))
+        card.ok(card.rt.synchronize_stream(stream))
+    with pytest.raises(Violation, match="S7: event_elapsed_time of events of two streams"):
+        card.rt.event_elapsed_time(*events)
+
+
 def test_s7_an_event_that_nobody_synchronized_has_no_time(broken: Card) -> None:
     card = broken
     event = card.got(card.rt.create_event())

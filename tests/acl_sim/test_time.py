@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from acl_sim import Timing, World
 from acl_sim.fixtures import Npu
-from acl_sim.timing import Lane, Span
+from acl_sim.timing import Lane, Span, Timeline
 from card import WIDTH, Card, atc, geared, onnx_file
 
 # inf/s of npu_ge with 1 to 8 streams, free and held to half of the cubes: the published series.
@@ -151,7 +151,10 @@ def test_a_lane_finds_room_before_what_comes_later() -> None:
     assert lane.place(0, 50) == 50
 
 
-def test_spans_overlap_by_what_they_have_in_common() -> None:
-    one = Span(0, 0, "run", "m", 0, 10)
-    assert one.overlaps(one._replace(start=4, end=20)) == 6
-    assert one.overlaps(one._replace(start=10, end=20)) == 0
+def test_time_that_goes_by_with_several_others_counts_once() -> None:
+    copy, run = Span(0, 0, "h2d", "4", 0, 10), Span(0, 1, "run", "m", 4, 8)
+    others = [run, run._replace(start=2, end=6), run._replace(start=9, end=20), run._replace(device=1, start=0)]
+    timeline = Timeline([copy, *others])
+    assert timeline.overlap("h2d", "run") == 6 + 1
+    assert timeline.overlap("run", "h2d") == 4 + 4 + 1
+    assert Timeline([copy, run._replace(start=10, end=20)]).overlap("h2d", "run") == 0

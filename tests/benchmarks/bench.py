@@ -94,8 +94,11 @@ class Bench:
 
     def turns_table(self, title: str, turns: Turns, unit: str, reference: str) -> None:
         """A row a candidate: its median, and how the reference compares with it."""
-        rows: list[list[Any]] = [[name, turns.median(name), turns.ratio(reference, name)] for name in turns.values]
-        self.table(title, ["", unit, f"{reference}, of it"], rows)
+        rows: list[list[Any]] = [
+            [name, turns.median(name), min(values), max(values), turns.ratio(reference, name)]
+            for name, values in turns.values.items()
+        ]
+        self.table(title, ["", unit, "from", "to", f"{reference}, of it"], rows)
         self.plot("bars", title, "", [row[0] for row in rows], {unit: [row[1] for row in rows]}, unit)
 
     def plot(

@@ -1,4 +1,8 @@
-"""The preprocessing chain: a 1080p array to 224 x 224, normalised, to a small model; one thread, one at a time."""
+"""The preprocessing chain: a 1080p array to 224 x 224, normalised, to a small model; one thread, one at a time.
+
+By hand it is `cv2.resize`, then numpy for the rest: each step goes over the picture once more, into a new array. gepipe
+writes the resized bytes into memory that stays, and the model's graph does the rest.
+"""
 
 from __future__ import annotations
 

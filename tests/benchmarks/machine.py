@@ -32,3 +32,25 @@ def machine() -> dict[str, str]:
 def _cpu() -> str:
     found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
     return found[1] if found else platform.processor()
+
+
+class Load:
+    """What else the machine did: the share of its CPU time that other processes had, and what the host took away."""
+
+    def __init__(self) -> None:
+        self._begin = _ticks()
+
+    def __str__(self) -> str:
+        own, idle, stolen, total = (now - before for now, before in zip(_ticks(), self._begin))
+        others = max(0.0, total - idle - stolen - own)
+        shares = [f"{part / max(1, total):.0%}" for part in (others, stolen)]
+        return f"{shares[0]} of the CPU time went to other processes, {shares[1]} to the machine's host"
+
+
+def _ticks() -> tuple[float, float, float, float]:
+    """Of this process and what it has waited for; idle; stolen; all: in clock ticks since the machine came up."""
+    first = Path("/proc/stat").read_text(encoding="utf-8").splitlines()[0].split()[1:]
+    user, nice, system, idle, waiting, interrupts, soft, stolen = map(int, first[:8])
+    own = sum(os.times()[:4]) * os.sysconf("SC_CLK_TCK")
+    total = user + nice + system + idle + waiting + interrupts + soft + stolen
+    return own, idle + waiting, stolen, total

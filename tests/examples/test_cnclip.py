@@ -144,3 +144,18 @@ def test_search_without_pictures_says_so_in_words(tmp_path: Path, arguments: tup
     assert done.returncode == 1
     assert re.search(message, done.stderr)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.weights
+def test_both_towers_keep_their_direction_in_fp16() -> None:
+    chelsea = laid_out("examples/cnclip/weights/chelsea.png").read_bytes()
+    samples = {"image": [{"image": chelsea}], "text": [{"text": sentence} for sentence in SENTENCES]}
+    for tower, asked in samples.items():
+        vectors = []
+        for precision in ("origin", "fp16"):
+            with load(f"{GRAPH}:{tower}").compile(precision=precision).session() as session:
+                vectors.append(np.stack([session.run(**sample)["vector"] for sample in asked]))
+        wide, half = vectors
+        assert not np.array_equal(wide, half)
+        cosines = (wide * half).sum(1) / np.linalg.norm(wide, axis=1) / np.linalg.norm(half, axis=1)
+        assert cosines.min() > 0.9999, tower

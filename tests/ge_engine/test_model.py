@@ -359,22 +359,36 @@ def test_minilm_and_the_orientation_net_are_read_as_they_are_known() -> None:
     assert [str(spec) for spec in model.infer(f32(3, 224, 224))] == ["float32[4]"]
 
 
-def loop_model(path: Path, declared: int | str) -> Path:
+def loop_model(path: Path, declared: int | str, given: int | str = 4) -> Path:
     """y = 8 x, by doubling it three times in a Loop: shape inference does not see through it."""
-    flag, count, state = (helper.make_tensor_value_info(*v) for v in (("c", 9, []), ("i", 7, []), ("s", 1, ["n", 4])))
-    ends = [helper.make_tensor_value_info("d", 9, []), helper.make_tensor_value_info("t", 1, ["n", 4])]
+    dims = ["n", given]
+    flag, count, state = (helper.make_tensor_value_info(*v) for v in (("c", 9, []), ("i", 7, []), ("s", 1, dims)))
+    ends = [helper.make_tensor_value_info("d", 9, []), helper.make_tensor_value_info("t", 1, dims)]
     body = helper.make_graph(
         [node("Identity", ["c"], ["d"]), node("Add", ["s", "s"], ["t"])], "body", [count, flag, state], ends
     )
     weights = {"times": np.int64(3), "go": np.bool_(True)}
     loop = node("Loop", ["times", "go", "x"], ["y"], body=body)
-    return save(path, [loop], [tensor("x", ("n", 4))], [tensor("y", ("n", declared))], weights)
+    return save(path, [loop], [tensor("x", ("n", given))], [tensor("y", ("n", declared))], weights)
 
 
 def test_where_inference_is_blind_the_files_own_number_counts(tmp_path: Path) -> None:
     spec = TensorSpec("float32", (4,))
     assert Model(str(loop_model(tmp_path / "m.onnx", 4))).infer(spec) == (spec,)
     assert Model(str(loop_model(tmp_path / "k.onnx", "k"))).infer(spec) == (TensorSpec("float32", ("k",)),)
+
+
+@pytest.mark.parametrize("declared", ["s0", "(2*s0 - 1)//2 + 1", "floor(s0/1)"])
+def test_where_inference_is_blind_the_files_own_expression_counts(declared: str, tmp_path: Path) -> None:
+    model = Model(str(loop_model(tmp_path / "m.onnx", declared, "s0")))
+    assert model.infer(f32(6)) == (f32(6),)
+    (spec,) = model.infer(f32(Graded("length", (6, 9))))
+    assert [spec.at_gear(0), spec.at_gear(1)] == [(6,), (9,)]
+
+
+def test_an_expression_of_what_nobody_knows_is_a_name(tmp_path: Path) -> None:
+    model = Model(str(loop_model(tmp_path / "m.onnx", "s1//2", "s0")))
+    assert [str(spec) for spec in model.infer(f32(6))] == ["float32[y_0]"]
 
 
 def test_bfloat16_at_the_border_is_refused(tmp_path: Path) -> None:

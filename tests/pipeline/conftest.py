@@ -8,6 +8,7 @@ from typing import Any
 import model_zoo
 import pytest
 import tiny
+from browser import Chromium
 from gates import GATES, Gate, Wait, threads
 from graphs import GOOD
 
@@ -50,6 +51,12 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
 def sized(tmp_path: Path) -> Plan:
     """Of the sized pipeline."""
     return tiny.sized_pipeline(tmp_path).compile(gears=tiny.GEARS, streams=2)
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    with Chromium(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
 
 
 @pytest.fixture

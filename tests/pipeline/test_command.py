@@ -5,9 +5,11 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from acl_sim.fixtures import environment
 from command_line import MAIN, failed, gepipe, process
 from graphs import BAD, VECTOR
 
@@ -90,15 +92,39 @@ def test_text_survives_a_terminal_without_chinese(graph: Path) -> None:
     assert b"\\u" in result.stdout
 
 
-def test_progress_is_shown_on_a_terminal_only(graph: Path) -> None:
-    import pty  # which Windows has not
+def test_exact_is_a_setting_like_the_others(graph: Path) -> None:
+    (graph.parent / "settings.json").write_text('{"gears": [2]}', encoding="utf-8")
+    plan = gepipe("plan", "graph.py", "--exact", "--deployment", "settings.json").stdout
+    assert "passes, exact: every byte is kept" in plan
+    assert "gears 2" in plan
+    for command in (["run", "--json"], ["bench", "--window-s", "0.01", "--max-windows", "3"]):
+        assert gepipe(*command, "graph.py", "--exact", "-i", f"x={VECTOR}").exit_code == 0
+    assert gepipe("export", "graph.py", "--exact", "-o", "models").exit_code == 0
+    assert "leave out --gears, --streams, --exact" in failed(2, "bench", "localhost:1", "-m", "any", "--exact")
 
+
+def test_progress_is_shown_on_a_terminal_only(graph: Path) -> None:
     piped = process("plan", "graph.py", "--gears", "1,2")
     assert b"gear" not in piped.stderr
+    result, shown = on_terminal("plan", "graph.py", "--gears", "1,2", env=os.environ)
+    assert result.returncode == 0
+    assert b"dense: " in shown
+    assert result.stdout == piped.stdout
+
+
+def test_what_atc_compiles_is_shown_too(graph: Path) -> None:
+    result, shown = on_terminal("run", "graph.py", "--device", "npu:0", "-i", f"x={VECTOR}", env=environment())
+    assert result.returncode == 0
+    assert b"dense for Ascend910B4: " in shown
+
+
+def on_terminal(*words: str, env: Mapping[str, str]) -> tuple[subprocess.CompletedProcess[bytes], bytes]:
+    """A command whose error output is a terminal, and what that shows."""
+    import pty  # which Windows has not
+
     ours, theirs = pty.openpty()
-    command = [*MAIN, "plan", "graph.py", "--gears", "1,2"]
-    env = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, env=env, check=False)
+    env = {**env, "TERM": "xterm", "COLUMNS": "100"}
+    result = subprocess.run([*MAIN, *words], stdout=subprocess.PIPE, stderr=theirs, env=env, check=False)
     os.close(theirs)
     shown = b""
     while True:
@@ -110,9 +136,7 @@ def test_progress_is_shown_on_a_terminal_only(graph: Path) -> None:
             break
         shown += chunk
     os.close(ours)
-    assert result.returncode == 0
-    assert b"dense: " in shown
-    assert result.stdout == piped.stdout
+    return result, shown
 
 
 @pytest.mark.parametrize(("words", "reader"), [("rule", "head -1"), ("rule", "true"), ("rule --json", "true")])

@@ -93,3 +93,15 @@ def test_a_plan_that_keeps_every_byte_says_so(tmp_path: Path) -> None:
     assert "passes, exact: every byte is kept: nothing changed" in str(
         tiny.vector_pipeline(tmp_path).compile(exact=True)
     )
+
+
+@pytest.mark.parametrize(
+    ("precision", "said"),
+    [
+        ("origin", "dense: 1 static graph; one session"),
+        ("fp16", "dense: 1 static graph, fp16 (emulated); one session"),
+        ("mixed_hif8", "dense: 1 static graph, mixed_hif8 (not emulated: runs as origin); one session"),
+    ],
+)
+def test_a_precision_is_told_with_what_a_cpu_does_for_it(tmp_path: Path, precision: str, said: str) -> None:
+    assert said in explain(tiny.vector_pipeline(tmp_path).compile(precision=precision))

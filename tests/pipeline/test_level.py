@@ -9,12 +9,13 @@ import numpy as np
 import onnxruntime
 import pytest
 import tiny
+from onnx_files import node, save, tensor
 
 import ops
 from ge_engine import Model
 from ge_engine.devices import NullDevice
 from ge_engine.devices.null import Compute
-from ops import Array, OpError, TensorSpec
+from ops import Array, Graded, OpError, SampleError, TensorSpec
 from pipeline import Pipeline, Plan, Session
 
 
@@ -38,6 +39,39 @@ def test_a_users_op_without_a_gear_method_is_grouped_by_what_it_made(tmp_path: P
     with pipeline.compile(gears=(1, 4)).session() as session:
         solo = [session.run(**sample) for sample in samples]
         assert all(tiny.same(a, b) for a, b in zip(session.run_batch(samples), solo))
+
+
+def grid_model(path: Path) -> Path:
+    """a [n,h] and b [n,w] to y [n,h,w]: each with each."""
+    nodes = [
+        node("Unsqueeze", ["a", "last"], ["c"]),
+        node("Unsqueeze", ["b", "middle"], ["d"]),
+        node("Mul", ["c", "d"], ["y"]),
+    ]
+    inputs = [tensor("a", ("n", "h")), tensor("b", ("n", "w"))]
+    return save(path, nodes, inputs, [tensor("y", ("n", "h", "w"))], {"last": np.int64([2]), "middle": np.int64([1])})
+
+
+def test_the_size_of_a_sample_is_that_of_all_its_inputs_together(tmp_path: Path) -> None:
+    """a alone does not tell the first two sizes from each other."""
+    pipeline = Pipeline("grid")
+    a = pipeline.input("a", TensorSpec("float32", (Graded("H", (4, 4, 6)),)))
+    b = pipeline.input("b", TensorSpec("float32", (Graded("W", (4, 3, 2)),)))
+    pipeline.output(y=Model(grid_model(tmp_path / "grid.onnx"))(a, b))
+    samples = [{"a": np.arange(h, dtype=np.float32), "b": np.ones(w, np.float32)} for h, w in ((4, 4), (4, 3), (6, 2))]
+    with pipeline.compile().session() as session:
+        for sample, answer in zip(samples, session.run_batch(samples)):
+            assert isinstance(answer, dict)
+            np.testing.assert_array_equal(answer["y"], np.outer(sample["a"], sample["b"]))
+        mixed = {"a": samples[0]["a"], "b": samples[2]["b"]}
+        with pytest.raises(SampleError, match=r"no size has a \[4\], b \[2\]") as error:
+            session.run(**mixed)
+        assert "4x4, 4x3, 6x2" in error.value.fix
+        with pytest.raises(SampleError, match="no size has"):
+            session.submit(**mixed).result()
+        (good, bad) = session.run_batch([samples[1], mixed])
+        assert isinstance(good, dict)
+        assert isinstance(bad, SampleError)
 
 
 def static_graphs(plan: Plan) -> Compute:

@@ -225,3 +225,48 @@ def test_a_model_whose_file_has_a_long_name_gets_a_short_one(tmp_path: Path) -> 
     pipeline.output(y=Model(tiny.vector_model(tmp_path, name="m" * 240))(pipeline.input("x", tiny.VECTOR)))
     (stage,) = pipeline.compile().stages
     assert stage.name == "m" * 99
+
+
+def answers(plan: Plan) -> list[bytes]:
+    with plan.session() as session:
+        return [session.run(**sample)["y"].tobytes() for sample in tiny.vectors(3)]
+
+
+def test_a_precision_changes_what_a_cpu_runs_and_not_what_is_exported(tmp_path: Path) -> None:
+    pipeline = tiny.vector_pipeline(tmp_path)
+    wide, half = (pipeline.compile(gears=(1, 2), cache=False, precision=name) for name in ("origin", "fp16"))
+    assert answers(wide) != answers(half)
+    assert [path.read_bytes() for path in files_of(wide)] == [path.read_bytes() for path in files_of(half)]
+    folders = [files_of(plan)[0].parent for plan in (wide, half)]
+    names = [{path.name for path in folder.glob("*.onnx")} for folder in folders]
+    assert names[1] - names[0] == {"dense_1.fp16.onnx", "dense_2.fp16.onnx", "dense_any.fp16.onnx"}
+    assert half.built["dense"].shared_deviation == 0  # checked on these, too
+
+
+def test_a_precision_is_given_by_model_and_the_others_keep_theirs(tmp_path: Path) -> None:
+    pipeline = tiny.vector_pipeline(tmp_path)
+    wide = answers(pipeline.compile())
+    assert answers(pipeline.compile(precision={"dense": "fp16"})) == answers(pipeline.compile(precision="fp16")) != wide
+
+
+def test_models_of_one_stage_have_one_precision(tmp_path: Path) -> None:
+    pipeline = Pipeline("chain")
+    first = Model(tiny.vector_model(tmp_path, "first", size=8))(pipeline.input("x", tiny.VECTOR))
+    pipeline.output(y=Model(tiny.vector_model(tmp_path, "second", size=4))(first))
+    with pytest.raises(BuildError, match="joins models of different precision: 'first' is fp16, 'second' is origin"):
+        pipeline.compile(precision={"first": "fp16"})
+
+
+def test_a_precision_that_is_not_emulated_is_told_and_runs_as_origin(tmp_path: Path) -> None:
+    pipeline = tiny.vector_pipeline(tmp_path)
+    plan = pipeline.compile(precision="mixed_float16")
+    (finding,) = (found for found in plan.findings if found.rule == "G59")
+    assert "precision 'mixed_float16' (fp16 for the operators that a table of the SoC lets" in finding.message
+    assert finding.message.endswith("is not emulated: on a CPU it runs as origin")
+    assert answers(plan) == answers(pipeline.compile())
+
+
+def test_what_onnx_runtime_is_to_serve_computes_as_the_graph_says(tmp_path: Path) -> None:
+    pipeline = tiny.vector_pipeline(tmp_path)
+    plan = pipeline.compile(precision="fp16", model_backend="onnxruntime")
+    assert answers(plan) == answers(pipeline.compile(model_backend="onnxruntime"))

@@ -4,6 +4,7 @@ import re
 
 from lint_cases import CASES
 
+from pipeline.inspect.rules import INSPECT_RULES
 from pipeline.rulebook import BOOK
 from pipeline.rules import RULES
 from pipeline.triton.rulebook import TRITON_RULES
@@ -19,13 +20,14 @@ CONTRACT = (
 
 def test_every_rule_stands_in_the_one_lookup() -> None:
     assert set(CONTRACT) <= set(BOOK)
-    assert set(BOOK) == set(RULES) | {rule.id for rule in TRITON_RULES}
-    assert len(BOOK) == len(RULES) + len(TRITON_RULES)
+    others = [rule.id for rule in (*INSPECT_RULES, *TRITON_RULES)]
+    assert set(BOOK) == set(RULES) | set(others)
+    assert len(BOOK) == len(RULES) + len(others)
 
 
 def test_a_rule_says_what_it_asks_why_and_shows_both_ways() -> None:
-    for rule in TRITON_RULES:
-        assert re.fullmatch(r"[EMRLV]\d\d", rule.id)
+    for rule in (*INSPECT_RULES, *TRITON_RULES):
+        assert re.fullmatch(r"[EIMRLV]\d\d", rule.id)
         assert all((rule.title, rule.why, rule.bad, rule.good)), rule.id
         assert rule.bad != rule.good
 

@@ -66,6 +66,16 @@ def test_a_size_is_one_of_the_gears() -> None:
         sized.values({"x": np.zeros((6, 8), np.uint8)})
 
 
+def test_a_size_that_inputs_share_is_one_size() -> None:
+    length = Graded("length", (8, 6))
+    shared = check(ids=TensorSpec("int64", (length,)), mask=TensorSpec("int64", (length,)))
+    ids = np.zeros(6, np.int64)
+    assert set(shared.values({"ids": ids, "mask": ids})[0]) == {"ids", "mask"}
+    with pytest.raises(SampleError, match=r"input 'mask' .*int64\[8\], wanted int64\[length\]") as error:
+        shared.values({"ids": ids, "mask": np.zeros(8, np.int64)})
+    assert "a named dim has one size in all inputs" in error.value.fix
+
+
 @pytest.mark.parametrize(
     ("change", "message", "fix"),
     [

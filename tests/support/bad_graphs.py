@@ -322,6 +322,12 @@ BAD: dict[str, tuple[str, str]] = {
         "g, u = ops.Letterbox(sizes=((64, 64), (32, 64)))(x)  # G19\npipeline.output(f=f, t=t, g=g, u=u)",
         r"node 'letterbox_2' \(Letterbox\) picks a size H, and so does node 'letterbox' \(Letterbox\)",
     ),
+    "two inputs of one size's name that come in other sizes": (
+        'a = pipeline.input("a", TensorSpec("float32", (ops.Graded("n", (4, 8)),)))\n'
+        'b = pipeline.input("b", TensorSpec("float32", (ops.Graded("n", (4, 6)),)))  # G19\n'
+        "pipeline.output(y=ops.Softmax()(a), z=ops.Softmax()(b))",
+        "input 'b' picks a size n, and so does input 'a'",
+    ),
     # a user's own ops
     "an op without infer": (
         "class Mine(ops.Op[Edge]):\n    def run(self, x): return x\n"

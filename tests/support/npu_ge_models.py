@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from onnx_files import Dims, node, save, tensor
 
-from ge_engine import runtime
 from ge_engine.npu_ge.options import Options
 from ge_engine.npu_ge.ports import TRITON, Port, Ports
 from ge_engine.npu_ge.program import Program
 from ge_engine.npu_ge.setup import Setup
+from ge_engine.runtime import OrtGraph
 
 
 def tanh_model(path: Path, *, x: Dims = ("batch", 8), y: Dims = ("batch", 4)) -> Path:
@@ -77,8 +77,8 @@ def gears(shape: str, dims: str) -> dict[str, str]:
 
 def program(path: Path, *, max_batch_size: int = 0, preferred: bool = False, **parameters: str) -> Program:
     """A model loaded without a server, configured with its own ports."""
-    session = runtime.loaded(path, threads=1)
-    own = Ports.of_session(session)
+    graph = OrtGraph(path, threads=1)
+    own = Ports.of_session(graph.session)
     cut = 1 if max_batch_size else 0
     config: dict[str, Any] = {
         "name": "m",
@@ -88,4 +88,4 @@ def program(path: Path, *, max_batch_size: int = 0, preferred: bool = False, **p
     }
     for what, ports in (("input", own.inputs), ("output", own.outputs)):
         config[what] = [{"name": port.name, "data_type": TRITON[port.dtype], "dims": port.dims[cut:]} for port in ports]
-    return Program(session, Setup.of(config, own, Options.of(config, {})))
+    return Program(graph, Setup.of(config, own, Options.of(config, {})))

@@ -90,6 +90,17 @@ class Same(Op[Edge]):
 
 
 @dataclass(frozen=True)
+class Columns(Op[Edge]):
+    """A user's own op whose output has one of the sizes of its input: the number of each column of a picture."""
+
+    def infer(self, image: TensorSpec) -> TensorSpec:
+        return TensorSpec("int64", (image.shape[1],))
+
+    def run(self, image: Array) -> Array:
+        return np.arange(image.shape[1])
+
+
+@dataclass(frozen=True)
 class Resized(Op[Edge]):
     """A user's own op that emits sizes: the picture cut to the largest of them that fits."""
 

@@ -5,23 +5,25 @@ from __future__ import annotations
 import atexit
 import weakref
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 from ops import DeviceError
 
+from ...cores import Cores
+from ...progress import Progress
 from ...stage import BuiltStage
 from .card import Card
 from .lane import Lane
 from .library import Library, finalize, library
 from .program import AscendProgram
 from .queue import Queue
-from .settings import Settings
 
 
 class AscendDevice:
     """One or several cards, each with a number of streams.
 
-    numbers: the cards. streams: of each card. settings: how graphs are compiled. A batch goes to the card, and there to
-    the stream, that has the least to do.
+    numbers: the cards. streams: of each card. cores: what a graph may use of a card. progress: told what is compiled.
+    soc: what the cards are. A batch goes to the card, and there to the stream, that has the least to do.
     Errors: DeviceError where CANN or a card is missing; there is never a fallback to another device.
     """
 
@@ -29,12 +31,19 @@ class AscendDevice:
     on_host = False
     in_flight = 2
 
-    def __init__(self, numbers: Sequence[int] = (0,), streams: int = 1, settings: Settings | None = None) -> None:
+    def __init__(
+        self,
+        numbers: Sequence[int] = (0,),
+        streams: int = 1,
+        cores: Cores = None,
+        progress: Progress | None = None,
+    ) -> None:
         self.name = f"npu:{','.join(map(str, numbers))}"
         self.cards = len(numbers)
-        self._settings = settings or Settings()
+        self._cores = cores
+        self._progress = progress
         self._library = library()
-        self._soc = _soc(self._library, numbers)
+        self.soc = _soc(self._library, numbers)
         self._opened: list[Card] = []
         self._troubles: list[DeviceError] = []
         # For a device that nobody closes, as that of a forgotten session. Its programs do not hold it.
@@ -73,9 +82,14 @@ class AscendDevice:
         self._library.check_process()
         if not self._opened:
             raise DeviceError(f"{self.name} is closed", fix="open another: plan.session()")
+        if stage.frozen:
+            raise DeviceError(
+                f"stage '{stage.graph.name}' is a TensorFlow graph, which only npu_ge runs on a card",
+                fix="export it, or make an ONNX file of it: gepipe convert",
+            )
         from ...om import compile_stage  # it needs onnx, which is not everywhere where something runs
 
-        files = compile_stage(stage, rows, self._settings, self._soc)
+        files = compile_stage(stage, rows, self._cores, self.soc, self._progress)
         return AscendProgram(stage, files, self._lanes, slots, rows, self._troubles.extend)
 
     def close(self) -> None:
@@ -92,7 +106,8 @@ class AscendDevice:
 def _close(opened: list[Card]) -> list[DeviceError]:
     errors = []
     while opened:
-        errors += opened.pop().close()
+        errors += opened[-1].close()
+        opened.pop()
     return errors
 
 
@@ -117,6 +132,7 @@ _devices: weakref.WeakSet[AscendDevice] = weakref.WeakSet()
 @atexit.register
 def _end_all() -> None:
     """Before the driver's own end, and after that of the threads of `submit`, which register later."""
-    for device in list(_devices):
-        device.close()
-    finalize()
+    with ExitStack() as all_of_them:  # also where one fails
+        all_of_them.callback(finalize)
+        for device in list(_devices):
+            all_of_them.callback(device.close)

@@ -7,21 +7,28 @@ of the other is copied in or out, and a third is prepared on the host.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from contextlib import suppress
+from functools import partial
+from time import perf_counter as clock
 from typing import NamedTuple
 
 from ops import DeviceError
 
 from ..base import Watch
-from .queue import Queue, make_stream, replaced
+from .moments import Part, tell
+from .queue import Queue
+from .stream import CardStream
+
+_UNDO = "rt.destroy_event"
 
 
 class Work(NamedTuple):
-    """One stage's part of a batch. what: for errors. compute is told the stream."""
+    """One stage's part of a batch: each puts it on the stream that it is given. what: for errors."""
 
     what: str
-    copy_in: Callable[[], None]
+    copy_in: Callable[[int], None]
     compute: Callable[[int], None]
-    copy_out: Callable[[], None]
+    copy_out: Callable[[int], None]
 
 
 class Lane:
@@ -31,18 +38,19 @@ class Lane:
     """
 
     def __init__(self, queue: Queue, index: int) -> None:
-        self.watch: Watch | None = None  # the card tells no times
+        self.watch: Watch | None = None
         self.index = index
         self.card = queue.card
         self.queue = queue
-        self.copies = make_stream(queue.card.own)
         self.shares: tuple[Hashable, ...] = (queue.card.number, queue.index)
-        self._library = queue.card.library
+        self._copies = CardStream(queue.card)
         self._events: list[int] = []
         self._work: list[Work] = []
+        self._parts: list[Part] = []
+        self._put_at = 0.0
+        self._computes = 0  # the stream that does
         self._copying = False
         self._computing = False
-        self._copies_broken = False
 
     def enqueue(self, work: Work) -> None:
         """Copy in, and compute behind that; copy out in `synchronize`, for other stages' inputs go first.
@@ -76,75 +84,98 @@ class Lane:
             raise
 
     def _begin(self, work: Work) -> None:
-        if self._copies_broken:
-            self.copies = replaced(self.card.own, self.copies)
-            self._copies_broken = False
-        self._copying = True
-        work.copy_in()
-        # A new event each time: how one is used again differs between versions of CANN.
-        event = self._library.get("rt.create_event")
-        self._events.append(event)
-        self._library.do("rt.record_event", event, self.copies)
+        if not self._copying:
+            self.queue.ready()  # what is stuck there may use what is copied to
+            self._copies.ready()
+            self._copying, self._put_at = True, clock()
+        copies = self._copies.handle
+        self._put("transfer in", copies, partial(work.copy_in, copies))
+        event = self._mark(copies)
         if not self._computing:
             self.queue.enter(self)
             self._computing = True
         with self.queue.alone() as stream:
-            self._library.do("rt.stream_wait_event", stream, event)
-            work.compute(stream)
+            if stream:
+                self._computes = stream
+                self.card.library.do("rt.stream_wait_event", stream, event)
+                self._put("compute", stream, partial(work.compute, stream))
+
+    def _put(self, what: str, stream: int, work: Callable[[], None]) -> None:
+        """Put work on a stream; between two events, where somebody wants to know when it was done."""
+        if self.watch is None:
+            work()
+            return
+        begin = self._mark(stream)
+        work()
+        self._parts.append(Part(what, stream, begin, self._mark(stream)))
+
+    def _mark(self, stream: int) -> int:
+        """An event: a new one each time, since how one is used again differs between versions of CANN."""
+        event: int = self.card.own.get("rt.create_event", undo=_UNDO)
+        self._events.append(event)
+        self.card.library.do("rt.record_event", event, stream)
+        return event
 
     def _finish(self) -> None:
         while self.queue.turn(self):
             self._compute_again()
         # Not by an event: only the stream that computed says whether it failed.
-        self._library.do("rt.synchronize_stream", self.queue.stream)
+        self.queue.synchronize()
         self._computing = False
         self.queue.leave(self)
+        copies = self._copies.handle
+        self._tell(self._computes)
         for work in self._work:
-            work.copy_out()
-        self._library.do("rt.synchronize_stream", self.copies)
-        while self._events:
-            self._library.insist("rt.destroy_event", self._events.pop())
+            self._put("transfer out", copies, partial(work.copy_out, copies))
+        self._copies.synchronize()
+        self._tell(copies)
+        self._end_events()
         self._work.clear()
         self._copying = False
 
+    def _tell(self, stream: int) -> None:
+        """What was done on a stream that has come to rest."""
+        parts = [part for part in self._parts if part.stream == stream]
+        if self.watch is not None and parts:
+            tell(self.card.library, parts, self._put_at, self.watch)
+
     def _compute_again(self) -> None:
         """With the inputs that are on the card."""
-        self._library.do("rt.synchronize_stream", self.copies)
-        settled = self._settled(self.queue.stream)
+        self._copies.synchronize()
+        self.queue.settle()
         self._computing = False
-        self.queue.leave(self, broken=not settled)
+        self.queue.leave(self)
         self.queue.enter(self)
         self._computing = True
         with self.queue.alone() as stream:
-            for work in self._work:
-                work.compute(stream)
+            self._computes = stream
+            for work in self._work if stream else ():
+                self._put("compute", stream, partial(work.compute, stream))
 
     def _abandon(self) -> None:
         """Wait for what is in flight, and let go of all that belongs to this batch."""
         copying, computing = self._copying, self._computing
         self._copying = self._computing = False
         self._work.clear()
-        failed = broken = False
         try:
             with self.card.current():
                 if computing:
                     self.queue.turn(self)
-                    failed, broken = True, not self._settled(self.queue.stream)
-                self._copies_broken |= copying and not self._settled(self.copies)
-                while self._events:
-                    self._library.insist("rt.destroy_event", self._events.pop())
+                    self.queue.settle()
+                if copying and not self._copies.settle():
+                    self._copies.drop()
+                self._end_events()
         except DeviceError:  # the card answers nothing any more
-            failed = broken = self._copies_broken = True
+            if computing:
+                self.queue.give_up()
+            self._copies.stuck = True
         finally:
             if computing:
-                self.queue.leave(self, failed=failed, broken=broken)
+                self.queue.leave(self, failed=True)
 
-    def _settled(self, stream: int) -> bool:
-        """Whether nothing is on a stream any more. It may tell of an old failure first."""
-        for _ in range(2):
-            try:
-                self._library.do("rt.synchronize_stream", stream)
-            except DeviceError:
-                continue
-            return True
-        return False
+    def _end_events(self) -> None:
+        """What cannot be ended now is with the card; an answer does not depend on it."""
+        self._parts.clear()
+        while self._events:
+            with suppress(DeviceError):
+                self.card.own.end(self._events.pop(), _UNDO)

@@ -15,10 +15,11 @@ from ops import DeviceError
 
 from .meanings import REPEAT_INITIALIZE, meaning_of
 
-FIX = (
+INSTALL = (
     "install the CANN toolkit that fits the card's driver, and load it into the environment: "
     "source /usr/local/Ascend/ascend-toolkit/set_env.sh"
 )
+_RAISED = (TypeError, ValueError, ArithmeticError, RuntimeError, SystemError)  # by a call that it does not take
 
 
 class Library:
@@ -32,7 +33,7 @@ class Library:
         self._functions: dict[str, Any] = {}
         self._pid = os.getpid()
         self._ready = False
-        code = self._function("init")()
+        code = self.value("init")
         if code not in (0, REPEAT_INITIALIZE):
             raise self._failure("init", code)
         self.shared = code == REPEAT_INITIALIZE
@@ -40,7 +41,7 @@ class Library:
 
     def do(self, name: str, *args: Any) -> None:
         """Call what answers with a code. Errors: DeviceError."""
-        code = self._function(name)(*args)
+        code = self.value(name, *args)
         if code:
             raise self._failure(name, code)
 
@@ -52,26 +53,36 @@ class Library:
             self.do(name, *args)
 
     def get(self, name: str, *args: Any) -> Any:
-        """Call what answers with a value and a code; the value. Errors: DeviceError."""
-        value, code = self._function(name)(*args)
-        if code:
-            raise self._failure(name, code)
-        return value
+        """Call what answers with values and a code; the value, or a tuple of several. Errors: DeviceError."""
+        answer = self.value(name, *args)
+        if not isinstance(answer, tuple) or not isinstance(answer[-1], int):
+            raise _strange(name, f"answers {answer!r}")
+        if answer[-1]:
+            raise self._failure(name, answer[-1])
+        return answer[0] if len(answer) == 2 else answer[:-1]
 
     def value(self, name: str, *args: Any) -> Any:
-        """Call what answers with a value alone. Errors: DeviceError where there is no such call."""
-        return self._function(name)(*args)
+        """Call what answers with a value alone. Errors: DeviceError where there is no such call, or it is another."""
+        try:
+            return self._function(name)(*args)
+        except _RAISED as error:
+            raise _strange(name, f"raises {type(error).__name__}: {error}") from error
 
     def make(self, name: str, *args: Any) -> Any:
         """Call what answers with a handle alone, which is nothing where it fails. Errors: DeviceError."""
-        handle = self._function(name)(*args)
+        handle = self.value(name, *args)
         if not handle:
             raise DeviceError(f"acl.{name} made nothing", fix=meaning_of(200000).fix)
         return handle
 
+    @property
+    def in_fork(self) -> bool:
+        """Whether this is a fork of the process that initialised it, which the driver does not know."""
+        return os.getpid() != self._pid
+
     def check_process(self) -> None:
-        """Errors: DeviceError in a fork, which the driver does not know."""
-        if os.getpid() != self._pid:
+        """Errors: DeviceError in a fork."""
+        if self.in_fork:
             raise DeviceError(
                 f"process {self._pid} has opened the NPU, and this is {os.getpid()}, a fork of it",
                 fix='open the first session after the fork, or start processes by "spawn"',
@@ -79,7 +90,7 @@ class Library:
 
     def finalize(self) -> None:
         """Errors: DeviceError."""
-        if not self.shared and os.getpid() == self._pid:
+        if not self.shared and not self.in_fork:
             self.insist("finalize")
 
     def _function(self, name: str) -> Any:
@@ -107,14 +118,18 @@ class Library:
         return f"; {said.strip()}" if isinstance(said, str) and said.strip() else ""
 
 
+def _strange(name: str, what: str) -> DeviceError:
+    return DeviceError(f"acl.{name} {what}", fix="report it with the version of CANN: its pyACL has changed this call")
+
+
 def _module() -> Any:
     try:
         module = importlib.import_module("acl")
     except Exception as error:  # its libraries raise what they like
-        raise DeviceError(f"pyACL, CANN's Python module `acl`, cannot be imported: {error}", fix=FIX) from error
+        raise DeviceError(f"pyACL, CANN's Python module `acl`, cannot be imported: {error}", fix=INSTALL) from error
     if not all(hasattr(module, part) for part in ("init", "rt", "mdl")):
         where = getattr(module, "__file__", None) or "somewhere"
-        raise DeviceError(f"the module `acl` from {where} is not pyACL", fix=f"uninstall that package; {FIX}")
+        raise DeviceError(f"the module `acl` from {where} is not pyACL", fix=f"uninstall that package; {INSTALL}")
     return module
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -134,10 +135,10 @@ class Loaded:
         return [size for name in self._names if name != GEAR_INPUT for size in gear.shape(self._inputs[name])]
 
     def _check_outputs(self, gear: Gear) -> None:
-        """What the model says of its outputs in this gear, the first time that it runs."""
+        """What the model says of its outputs in this gear, the first time that it runs: that the bytes are as many."""
         for index, (name, spec) in enumerate(self._outputs):
-            dims = tuple(self._library.get("mdl.get_cur_output_dims", self._desc, index)["dims"])
-            if dims != gear.shape(spec):
+            dims = self._library.get("mdl.get_cur_output_dims", self._desc, index)["dims"]
+            if math.prod(dims) != math.prod(gear.shape(spec)):
                 raise _other(f"output '{name}' {list(dims)} in gear {gear}", f"{list(gear.shape(spec))}")
 
 

@@ -13,6 +13,7 @@ from ...gears import Gear
 from ...stage import BuiltStage
 from ..base import Stream
 from .card import Owned
+from .fits import check_fits
 from .lane import Lane, Work
 from .loaded import Bound, Loaded
 from .memory import D2H, H2D, Spans, pinned, spans
@@ -83,6 +84,10 @@ class AscendProgram:
         self._hosts: dict[tuple[int, Dims], Host] = {}
         self._closed = False
         try:
+            for card in self._cards:
+                own = [lane for lane in lanes if lane.card is card]
+                streams = len({lane.queue for lane in own})
+                check_fits(card, stage.graph.name, self._paths(), streams, len(own), self._in_extent + self._out_extent)
             for lane in lanes:
                 self._seats[lane] = self._seat(lane)
         except BaseException:
@@ -105,16 +110,16 @@ class AscendProgram:
         ins, outs = self._spans[gear]
         copy, copies = stream.card.library.do, "rt.memcpy_async"
 
-        def copy_in() -> None:
+        def copy_in(on: int) -> None:
             for offset, n in ins:
-                copy(copies, seat.inputs + offset, n, host.in_address + offset, n, H2D, stream.copies)
+                copy(copies, seat.inputs + offset, n, host.in_address + offset, n, H2D, on)
 
-        def compute(queue: int) -> None:
-            loaded.enqueue(bound, gear, queue)
+        def compute(on: int) -> None:
+            loaded.enqueue(bound, gear, on)
 
-        def copy_out() -> None:
+        def copy_out(on: int) -> None:
             for offset, n in outs:
-                copy(copies, host.out_address + offset, n, seat.outputs + offset, n, D2H, stream.copies)
+                copy(copies, host.out_address + offset, n, seat.outputs + offset, n, D2H, on)
 
         stream.enqueue(Work(f"stage '{self._stage.name}', gear {gear}", copy_in, compute, copy_out))
 

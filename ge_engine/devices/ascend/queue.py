@@ -8,7 +8,8 @@ from contextlib import contextmanager, suppress
 
 from ops import DeviceError
 
-from .card import Card, Owned
+from .card import Card
+from .stream import CardStream
 
 
 class Queue:
@@ -21,55 +22,64 @@ class Queue:
     def __init__(self, card: Card, index: int) -> None:
         self.card = card
         self.index = index
-        self.stream = make_stream(card.own)
-        self._changed = threading.Condition()
+        self._stream = CardStream(card)
+        # Taken itself, not through its Condition: an interrupt on the way into that would keep it for ever.
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._order: list[Hashable] = []
         self._doubted: set[Hashable] = set()
-        self._broken = False
+
+    def ready(self) -> None:
+        """Wait until nothing of an earlier batch is stuck on it. Errors: DeviceError where it cannot be replaced."""
+        with self._lock:
+            self._mend()
 
     def enter(self, lane: Hashable) -> None:
-        """A lane is going to put work on it. Errors: DeviceError where a broken stream cannot be replaced."""
-        with self._changed:
-            while self._broken and self._order:
-                self._changed.wait()
-            if self._broken:
-                self.stream = replaced(self.card.own, self.stream)
-                self._broken = False
+        """A lane is going to put work on it. Errors: DeviceError, as of ready."""
+        with self._lock:
+            self._mend()
             self._order.append(lane)
 
     @contextmanager
     def alone(self) -> Iterator[int]:
-        """Nobody else puts anything on its stream meanwhile: what belongs together stays together."""
-        with self._changed:
-            yield self.stream
+        """Nobody else puts anything on its stream meanwhile: what belongs together stays together.
+
+        0 where it is stuck: then all that is in order is going to be doubted.
+        """
+        with self._lock:
+            yield 0 if self._stream.stuck else self._stream.handle
 
     def turn(self, lane: Hashable) -> bool:
         """Wait until the lane is the first; whether its work is to be done again, since some ahead of it failed."""
-        with self._changed:
+        with self._lock:
             while self._order[0] is not lane:
                 self._changed.wait()
             return lane in self._doubted
 
-    def leave(self, lane: Hashable, *, failed: bool = False, broken: bool = False) -> None:
-        """A lane has no more work on it. broken: its stream does not come to rest."""
-        with self._changed:
+    def synchronize(self) -> None:
+        """Wait for all that is on it now. Errors: DeviceError."""
+        self._stream.synchronize()
+
+    def settle(self) -> None:
+        """Wait until nothing is on it. What does not come to rest is ended, if the card still does that."""
+        if not self._stream.settle():
+            with self._lock, suppress(DeviceError):
+                self._stream.drop()
+
+    def give_up(self) -> None:
+        """Nobody knows what is on it."""
+        self._stream.stuck = True
+
+    def leave(self, lane: Hashable, *, failed: bool = False) -> None:
+        """A lane has no more work on it."""
+        with self._lock:
             self._order.remove(lane)
             self._doubted.discard(lane)
             if failed:
                 self._doubted.update(self._order)
-            self._broken |= broken
             self._changed.notify_all()
 
-
-def make_stream(owned: Owned) -> int:
-    """Errors: DeviceError."""
-    stream: int = owned.get("rt.create_stream", undo="rt.destroy_stream")
-    return stream
-
-
-def replaced(owned: Owned, stream: int) -> int:
-    """A stream in the place of one that does not come to rest. Errors: DeviceError; then the old one is still there."""
-    fresh = make_stream(owned)
-    with suppress(DeviceError):  # it is tried again when the card is closed
-        owned.end(stream, "rt.destroy_stream", by="rt.destroy_stream_force")
-    return fresh
+    def _mend(self) -> None:
+        while self._stream.stuck and self._order:
+            self._changed.wait()
+        self._stream.ready()

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from ge_engine.npu_ge.checks import LARGEST
-from ge_engine.npu_ge.expression import FIX, Expression, clash
-from ge_engine.npu_ge.ports import READ_FROM_ONNX, TRITON, UNKNOWN
+from ge_engine.dims import FIX, Expression, clash, legal_names, rewritten
 from ops import SpecError
 
 from ..model import Model
-from ..onnx_facts import OnnxTensor
+from ..onnx_facts import OnnxFacts, OnnxTensor
 from ..problem import Place, Problem
-from ..tensor import ITEM_BYTES, Tensor, triton_type
-
-_LISTED_ONLY = {TRITON[dtype] for dtype in TRITON.keys() - READ_FROM_ONNX}
-_NEVER = {triton_type(dtype) for dtype in UNKNOWN}
+from ..tensor import ITEM_BYTES, Tensor
+from .onnx_file import check_scalars, check_size, check_type
 
 
 def check_io(model: Model) -> Iterator[Problem]:
@@ -24,8 +20,9 @@ def check_io(model: Model) -> Iterator[Problem]:
     for kind in ("input", "output"):
         yield from _same_list(model, kind)
         yield from _types(model, kind)
-        yield from _scalars(model, kind)
         yield from _sizes(model, kind)
+    if model.onnx is not None:
+        yield from check_scalars(model.onnx)
     yield from _outputs(model)
 
 
@@ -71,29 +68,14 @@ def _types(model: Model, kind: str) -> Iterator[Problem]:
         place = (
             model.at(kind, index) if listed else Place(model.onnx_files[0] if model.onnx_files else model.folder.path)
         )
-        if tensor.data_type in _NEVER:
-            message = f"{kind} '{tensor.name}' is {tensor.data_type}, which the backend does not know"
-            yield Problem("V10", place, message, "put a Cast to TYPE_FP32 (or a number) into the model", "refused")
-        elif tensor.data_type in _LISTED_ONLY and not listed:
-            message = f"{kind} '{tensor.name}' is {tensor.data_type}, which the backend cannot read from the ONNX file"
-            yield Problem("V10", place, message, "list every input and output in config.pbtxt", "refused")
-
-
-def _scalars(model: Model, kind: str) -> Iterator[Problem]:
-    for tensor in _found(model, kind):
-        if tensor.dims == ():
-            message = f"{kind} '{tensor.name}' is a scalar: the backend reads its first dim, which is not there"
-            yield Problem("V11", Place(model.onnx_files[0]), message, "give it the shape [1] in the model")
+        yield from check_type(kind, tensor.name, tensor.data_type, place, listed)
 
 
 def _sizes(model: Model, kind: str) -> Iterator[Problem]:
     for index, tensor in enumerate(getattr(model, f"{kind}s")):
         fixed = math.prod(dim for dim in tensor.dims if dim > 0)
         nbytes = fixed * max(1, model.max_batch_size) * ITEM_BYTES.get(tensor.data_type, 1)
-        if nbytes >= LARGEST:
-            message = f"{kind} '{tensor.name}' is {nbytes / 2**30:.1f} GiB at batch {max(1, model.max_batch_size)}"
-            fix = "make max_batch_size or the dims smaller"
-            yield Problem("V21", model.at(kind, index), f"{message}: from 2 GiB on the server aborts", fix)
+        yield from check_size(kind, tensor.name, nbytes, max(1, model.max_batch_size), model.at(kind, index))
 
 
 def _outputs(model: Model) -> Iterator[Problem]:
@@ -109,7 +91,9 @@ def _outputs(model: Model) -> Iterator[Problem]:
     elif not variable and all(tensor.dims and -1 not in tensor.dims for tensor in (*inputs, *outputs)):
         yield from _first_dims(model, inputs, outputs)
     if variable:
-        yield from _expressions(model, variable)
+        if model.onnx is not None:
+            wanted = {tensor.name for tensor in variable}
+            yield from check_expressions(model.onnx, wanted, batched=model.max_batch_size > 0)
         message = "outputs are variable: started with --disable-auto-complete-config, the server crashes"
         yield Problem("V15", _at(model, variable[0]), message, "start the server without that flag", "advice")
 
@@ -130,20 +114,15 @@ def _first_dims(model: Model, inputs: Sequence[Tensor], outputs: Sequence[Tensor
             yield Problem("V13", _at(model, tensor), message, f"reshape it in the model, so that it begins with {rows}")
 
 
-def _expressions(model: Model, variable: Sequence[Tensor]) -> Iterator[Problem]:
-    if model.onnx is None:
-        return
-    names = {dim for tensor in model.onnx.inputs for dim in tensor.dims or () if isinstance(dim, str) and dim}
-    wanted = {tensor.name for tensor in variable}
-    for onnx in model.onnx.outputs:
-        dims = (onnx.dims or ())[1 if model.max_batch_size > 0 else 0 :]
-        for dim in dims if onnx.name in wanted else ():
-            if isinstance(dim, int):
-                continue
-            wrong = _wrong(dim, frozenset(names))
+def check_expressions(onnx: OnnxFacts, wanted: Collection[str], batched: bool) -> Iterator[Problem]:
+    """V14 of these outputs. batched: the first axis is the server's."""
+    names = {dim for tensor in onnx.inputs for dim in tensor.dims or () if isinstance(dim, str) and dim}
+    for output in onnx.outputs:
+        for dim in (output.dims or ())[1 if batched else 0 :] if output.name in wanted else ():
+            wrong = None if isinstance(dim, int) else _wrong(dim, frozenset(names))
             if wrong:
                 message, fix = wrong
-                yield Problem("V14", Place(model.onnx_files[0]), f"output '{onnx.name}': {message}", fix)
+                yield Problem("V14", Place(onnx.path), f"output '{output.name}': {message}", fix)
 
 
 def _wrong(text: str, names: frozenset[str]) -> tuple[str, str] | None:
@@ -153,7 +132,7 @@ def _wrong(text: str, names: frozenset[str]) -> tuple[str, str] | None:
     try:
         expression = Expression(text)
     except SpecError as error:
-        return error.message, error.fix
+        return error.message, _renaming(text, names) or error.fix
     unknown = sorted(expression.names - names)
     if unknown:
         return f"dim '{text}': {unknown[0]} is no input dim ({', '.join(sorted(names)) or 'they have no names'})", FIX
@@ -161,6 +140,14 @@ def _wrong(text: str, names: frozenset[str]) -> tuple[str, str] | None:
     if any(other for _, other in inner):
         name, other = next(pair for pair in inner if pair[1])
         return f"dim '{text}': {other} is replaced inside {name}, too", f"rename {name}"
-    if any(not isinstance(divisor, int) or divisor == 0 for divisor in expression.divisors):
+    if expression.may_divide_by_zero():
         return f"dim '{text}': a division by what may be 0 ends the server", "divide by whole numbers only"
     return None
+
+
+def _renaming(text: str, names: frozenset[str]) -> str:
+    """What to call a dim that an exporter has named; "" where npu_ge has no word for it."""
+    try:
+        return f"rename the dim to '{rewritten(text, legal_names(sorted(names)))}'"
+    except SpecError:
+        return ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass
 class Fault:
-    """call: "rt.malloc", "mdl.execute_async", …; "device.run" and "device.copy" fail when the work is done.
+    """call: "rt.malloc", "mdl.execute_async", …; "device.run" and "device.copy" fail when the work is done; "*": any.
 
     at: the first call that fails, counted from when the fault is set. every: then each so many-th. times: at most; 0 is
     without end.
@@ -43,5 +43,5 @@ class Faults:
 
     def take(self, call: str) -> Fault | None:
         self.counts[call] += 1
-        hit = [fault for fault in self.set if fault.call == call and fault.hits()]
+        hit = [fault for fault in self.set if fault.call in (call, "*") and fault.hits()]
         return hit[0] if hit else None

@@ -200,6 +200,8 @@ class Rt:
         for event in (one, other):
             if event.stream is None or any(op.number <= event.before[event.stream] for op in event.stream.pending):
                 raise Violation("S7", "event_elapsed_time of an event that nobody synchronized")
+        if one.stream is not other.stream:
+            raise Violation("S7", "event_elapsed_time of events of two streams: it is said of one stream alone")
         return (other.time - one.time) / 1e3, 0
 
     @call(releases=True)

@@ -50,10 +50,6 @@ class Span(NamedTuple):
     start: float
     end: float
 
-    def overlaps(self, other: Span) -> float:
-        """For how long both are under way."""
-        return max(0.0, min(self.end, other.end) - max(self.start, other.start))
-
 
 class Lane:
     """What does one thing at a time: a copy engine in one direction. Later work may find room before earlier work."""
@@ -83,7 +79,14 @@ class Timeline:
         return [span for span in self.spans if span.kind in kinds]
 
     def overlap(self, first: str, second: str) -> float:
-        """For how long something of one kind went on at the same time as something of the other, on one device."""
-        return sum(
-            one.overlaps(other) for one in self.of(first) for other in self.of(second) if one.device == other.device
-        )
+        """How much of the time of one kind went by while something of the other was under way, on the same device."""
+        others = sorted(self.of(second), key=lambda span: span.start)
+        total = 0.0
+        for span in self.of(first):
+            reached = span.start
+            for other in others:
+                begin, end = max(reached, other.start), min(span.end, other.end)
+                if other.device == span.device and begin < end:
+                    total += end - begin  # no time twice, however many are under way
+                    reached = end
+        return total

@@ -204,3 +204,8 @@ def test_the_machine_is_its_instructions_and_its_cores(monkeypatch: pytest.Monke
         monkeypatch.undo()
         module.machine.cache_clear()
     assert machine() == before
+
+
+def test_the_key_depends_on_the_precision(stage: StageGraph) -> None:
+    keys = {key(dataclasses.replace(stage, precision=name)) for name in ("origin", "fp16", "cube_fp16in_fp32out")}
+    assert len(keys) == 3

@@ -7,11 +7,15 @@ from contextlib import closing
 from pathlib import Path
 
 import cv2
+import numpy as np
 import pytest
 import tiny
 from acl_sim import World
 from acl_sim.fixtures import put_atc_on_path
 from ascend_cases import CASES, GEARS, samples
+from frozen_graphs import dense_graph
+from onnx_files import node, save, tensor
+from tiny_ops import Columns
 from weights import laid_out
 
 import ops
@@ -119,6 +123,33 @@ def test_sizes_run_as_gears_of_one_model(world: World, tmp_path: Path) -> None:
         assert all(map(tiny.same, session.map(given), wanted))
     assert world.counts["mdl.load_from_file"] == 2
     assert world.counts["mdl.set_input_dynamic_dims"]
+
+
+def test_sizes_of_several_inputs_are_told_in_their_order(world: World, tmp_path: Path) -> None:
+    """One of four dims and one of two, which share a size."""
+    nodes = [
+        node("Cast", ["columns"], ["c"], to=1),
+        node("Unsqueeze", ["c", "axes"], ["u"]),
+        node("Mul", ["x", "u"], ["m"]),
+        node("ReduceMean", ["m"], ["y"], axes=[2, 3], keepdims=0),
+    ]
+    inputs = [tensor("x", ("batch", 3, "h", "w")), tensor("columns", ("batch", "w"), np.int64)]
+    save(tmp_path / "two.onnx", nodes, inputs, [tensor("y", ("batch", 3))], {"axes": np.int64([1, 2])})
+    pipeline = Pipeline("two")
+    image, _ = ops.Letterbox(sizes=((32, 32), (32, 16), (16, 48)))(
+        pipeline.input("image", TensorSpec("uint8", ("H", "W", 3)))
+    )
+    x = ops.Normalize(mean=(0, 0, 0), std=(1, 1, 1))(image)
+    pipeline.output(y=Model(tmp_path / "two.onnx")(x, Columns()(image)))
+    plan = pipeline.compile()
+    (stage,) = plan.built.values()
+    assert sorted(len(spec.shape) for _, spec in stage.graph.inputs) == [1, 3]
+    given = tiny.pictures(6)
+    with plan.session() as session:
+        wanted = session.run_batch(given)
+    with plan.session("npu:0") as session:
+        assert all(map(tiny.same, session.run_batch(given), wanted))
+    assert world.counts["mdl.set_input_dynamic_dims"] >= 6
 
 
 def test_a_batch_of_fixed_size_has_no_gears(world: World, tmp_path: Path) -> None:
@@ -288,3 +319,12 @@ def test_gears_are_told_to_atc_as_an_export_tells_them(
 def _dims(shapes: str) -> str:
     """Without the names, which are others in a server."""
     return ";".join(shape.partition(":")[2] for shape in shapes.split(";"))
+
+
+def test_a_tensorflow_graph_is_refused(world: World, tmp_path: Path) -> None:
+    pytest.importorskip("openvino")
+    pipeline = Pipeline("dense")
+    x = pipeline.input("x", TensorSpec("float32", (8,)))
+    pipeline.output(y=Model(str(dense_graph(tmp_path / "m.pb")))(x))
+    with pytest.raises(DeviceError, match="stage 'm' is a TensorFlow graph, which only npu_ge runs on a card"):
+        pipeline.compile().session("npu:0")

@@ -48,3 +48,18 @@ def test_a_graph_that_is_gone_is_a_device_error_with_its_path(tmp_path: Path) ->
         path.unlink()
     with pytest.raises(DeviceError, match=r"dense.*\.onnx"):
         CpuDevice().load(plan.built["dense"], slots=1, rows=1)
+
+
+def test_a_precision_is_emulated_in_every_batch_size(tmp_path: Path) -> None:
+    plan = tiny.vector_pipeline(tmp_path).compile(gears=(1, 4), precision="fp16")
+    program = CpuDevice(threads=1).load(plan.built["dense"], slots=1, rows=4)
+    inputs, outputs = program.inputs(0, Gear(1)).arrays["scale"], program.outputs(0, Gear(1)).arrays["y"]
+    inputs[:] = np.random.default_rng(0).normal(size=(4, 8))
+    path = plan.built["dense"].static[Gear(4)].path
+    (wide,) = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, {"scale": inputs})
+    for n in (1, 2, 4):
+        program.enqueue(0, Gear(n), CpuDevice().stream(0))
+        got = outputs[:n]
+        np.testing.assert_array_equal(got, got.astype(np.float16).astype(np.float32))
+        assert not np.array_equal(got, wide[:n])
+        np.testing.assert_allclose(got, wide[:n], atol=0.01)

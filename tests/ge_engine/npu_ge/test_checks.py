@@ -140,11 +140,16 @@ def test_what_would_misbehave_is_refused(rule: str, case: dict[str, Any], messag
         ("V08", {"gears": (1, 2)}),
         ("V17", {"batch": 4, "gears": (1, 2), "device_exec_blocks": 2, "instances": 2}),
         ("V20", {"levels": {"session": {}, "graph": {}, "ge": {}}}),
-        ("V20", {"levels": {"session": {"ge.exec.precision_mode_v2": "fp16"}, "graph": {}, "ge": {}}}),
+        ("V20", {"levels": {"session": {"ge.exec.precision_mode_v2": "mixed_float16"}, "graph": {}, "ge": {}}}),
     ],
 )
 def test_what_may_be_meant_is_advice(rule: str, case: dict[str, Any]) -> None:
     assert rules(**case) == {rule: "advice"}
+
+
+@pytest.mark.parametrize("precision", ["origin", "fp16", "cube_fp16in_fp32out"])
+def test_a_precision_that_is_emulated_needs_no_advice(precision: str) -> None:
+    assert not rules(levels={"session": {"ge.exec.precision_mode_v2": precision}, "graph": {}, "ge": {}})
 
 
 def test_a_static_model_may_fix_its_batch_to_one() -> None:

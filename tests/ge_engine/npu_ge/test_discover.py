@@ -26,9 +26,10 @@ def test_a_choice_is_refused_with_every_candidate(tmp_path: Path) -> None:
         find_model(tmp_path)
 
 
-def test_a_tensorflow_graph_is_not_run(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"V26: 1/frozen.pb is a TensorFlow graph"):
-        find_model(made(tmp_path, "1/frozen.pb"))
+def test_a_tensorflow_graph_is_found_if_it_is_the_only_one(tmp_path: Path) -> None:
+    assert find_model(made(tmp_path, "1/frozen.pb")) == tmp_path / "1/frozen.pb"
+    with pytest.raises(ModelError, match=r"V01: 2 .pb files, npu_ge takes any of them: 1/frozen.pb, 2/other.pb"):
+        find_model(made(tmp_path, "2/other.pb"))
 
 
 def test_an_onnx_beside_a_tensorflow_graph_is_taken(tmp_path: Path) -> None:

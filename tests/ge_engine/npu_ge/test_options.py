@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -89,9 +90,16 @@ def test_what_has_no_effect_is_told(keys: dict[str, str], rule: str, message: st
     assert (finding.rule, finding.severity, finding.message) == (rule, "advice", message)
 
 
-def test_dump_data_needs_its_directory() -> None:
-    messages = [finding.message for finding in options(dump_data="1").findings]
-    assert messages[0] == "dump_data needs the directory dump_data where the server was started"
+def test_dump_data_needs_its_directory_where_the_server_was_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (finding,) = options(dump_data="1").findings
+    assert (finding.rule, finding.severity) == ("V23", "fails")
+    assert finding.message == "dump_data needs the directory dump_data where the server was started"
+    (tmp_path / "dump_data").mkdir()
+    assert options(dump_data="1").findings == ()
+    assert options(dump_data="1").dump_data
 
 
 def test_cores_are_written_with_a_bar() -> None:

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import tiny
 from acl_sim.fixtures import put_atc_on_path
 
-from ge_engine.devices import Settings
+from ge_engine.cores import Cores
 from ge_engine.gears import Gears
 from ge_engine.om.atc import gear_flags, run_atc, setting_flags
 from ge_engine.stage import StageGraph
@@ -52,33 +54,29 @@ def test_more_gears_than_atc_takes_are_refused(gears: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "flags"),
+    ("cores", "flags"),
     [
-        (Settings(), ["--precision_mode_v2=origin"]),
-        (Settings(precision="fp16"), ["--precision_mode_v2=fp16"]),
-        (Settings(precision={"dense": "fp16"}), ["--precision_mode_v2=fp16"]),
-        (Settings(precision={"other": "fp16"}), ["--precision_mode_v2=origin"]),
-        (
-            Settings(cores="12|10"),
-            ["--precision_mode_v2=origin", "--aicore_num=12|10", "--op_compiler_cache_mode=force"],
-        ),
-        (Settings(cores={"other": "12|10"}), ["--precision_mode_v2=origin"]),
+        (None, []),
+        ("12|10", ["--aicore_num=12|10", "--op_compiler_cache_mode=disable"]),
+        ({"dense": "8|"}, ["--aicore_num=8|", "--op_compiler_cache_mode=disable"]),
+        ({"other": "12|10"}, []),
     ],
     ids=str,
 )
 def test_precision_is_always_said_and_cores_where_they_are_set(
-    stage: StageGraph, settings: Settings, flags: list[str]
+    stage: StageGraph, cores: Cores, flags: list[str]
 ) -> None:
-    assert setting_flags(settings, stage) == flags
+    assert setting_flags(stage, cores) == ["--precision_mode_v2=origin", *flags]
+    assert setting_flags(replace(stage, precision="fp16"), None) == ["--precision_mode_v2=fp16"]
 
 
-def test_models_of_one_stage_have_one_precision(tmp_path: Path) -> None:
+def test_models_of_one_stage_have_the_same_cores(tmp_path: Path) -> None:
     from ascend_cases import chain
 
     stage = next(iter(chain(tmp_path).compile(gears=(1,)).built.values())).graph
-    with pytest.raises(DeviceError, match="joins models of the precision 'fp16', 'origin'") as error:
-        setting_flags(Settings(precision={"dense_0": "fp16"}), stage)
-    assert error.value.fix == "give its models one precision: they are one graph"
+    with pytest.raises(DeviceError, match=r"joins models of the cores '', '12\|10'") as error:
+        setting_flags(stage, {"dense_0": "12|10"})
+    assert error.value.fix == "give its models the same cores: they are one graph"
 
 
 @pytest.mark.parametrize(
@@ -100,6 +98,44 @@ def test_what_atc_says_is_told_with_its_command_line(
     assert fix in error.value.fix
 
 
+@pytest.mark.parametrize(
+    ("script", "message", "fix"),
+    [
+        ("kill -9 $$", "atc ended with -9: it said nothing", "perhaps for want of memory: use fewer gears"),
+        ("exit", "atc ended with 0: it said nothing", "look at atc's text"),
+    ],
+)
+def test_an_atc_that_is_killed_or_makes_nothing_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, message: str, fix: str
+) -> None:
+    with pytest.raises(DeviceError, match=message) as error:
+        _run(monkeypatch, tmp_path, f"#!/bin/sh\n{script}\n")
+    assert fix in error.value.fix
+
+
+def test_an_atc_of_another_machine_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(DeviceError, match=r"atc cannot be run: .*Exec format error") as error:
+        _run(monkeypatch, tmp_path, "\x7fELF of another chip")
+    assert "install the CANN toolkit" in error.value.fix
+
+
+def test_a_folder_that_atc_does_not_read_is_told_before_it_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    put_atc_on_path(monkeypatch, log=str(tmp_path / "log"))
+    with pytest.raises(DeviceError, match=r"atc reads no file in .*/my models") as error:
+        run_atc(tmp_path / "my models" / "graph.onnx", [], "dense")
+    assert "let TMPDIR name a folder" in error.value.fix
+    assert not (tmp_path / "log").exists()
+
+
+def _run(monkeypatch: pytest.MonkeyPatch, folder: Path, atc: str) -> None:
+    (folder / "atc").write_text(atc, encoding="latin-1")
+    (folder / "atc").chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+    run_atc(folder / "graph.onnx", [], "dense")
+
+
 def test_without_atc_the_remedy_is_the_toolkit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(DeviceError, match="`atc`, CANN's compiler, is not on PATH") as error:
@@ -108,9 +144,5 @@ def test_without_atc_the_remedy_is_the_toolkit(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_an_atc_that_says_nothing_is_quoted_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    silent = tmp_path / "atc"
-    silent.write_text("#!/bin/sh\nexit 3\n")
-    silent.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(DeviceError, match="atc ended with 3: it said nothing"):
-        run_atc(tmp_path / "graph.onnx", [], "dense")
+        _run(monkeypatch, tmp_path, "#!/bin/sh\nexit 3\n")

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +18,8 @@ from onnx_files import node, save, tensor
 
 from ge_engine import Model
 from ge_engine.cache import Cache
-from ge_engine.devices import Settings
+from ge_engine.cache.folders import sweep
+from ge_engine.cores import Cores
 from ge_engine.om import Compiled, compile_stage
 from ge_engine.stage import BuiltStage
 from ops import DeviceError, TensorSpec
@@ -60,8 +65,8 @@ def built(plan: Any) -> BuiltStage:
     return stage  # type: ignore[no-any-return]
 
 
-def compiled(stage: BuiltStage, rows: int = 4, settings: Settings | None = None, soc: str = SOC) -> Compiled:
-    files = compile_stage(stage, rows, settings or Settings(), soc)
+def compiled(stage: BuiltStage, rows: int = 4, cores: Cores = None, soc: str = SOC) -> Compiled:
+    files = compile_stage(stage, rows, cores, soc)
     files.let_go()
     return files
 
@@ -128,8 +133,8 @@ def _another_cann(monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[str, An
     "change",
     [
         lambda m, f: {"soc": "Ascend310P3"},
-        lambda m, f: {"settings": Settings(precision="fp16")},
-        lambda m, f: {"settings": Settings(cores="12|10")},
+        lambda m, f: {"stage": built(tiny.vector_pipeline(f).compile(gears=(1, 2, 4), precision="fp16"))},
+        lambda m, f: {"cores": "12|10"},
         lambda m, f: {"rows": 2},
         _another_cann,
         lambda m, f: {"stage": built(_other_weights(f).compile(gears=(1, 2, 4)))},
@@ -157,7 +162,7 @@ def test_without_a_cache_the_file_is_there_until_it_is_let_go(
     atc: Atc, stage: BuiltStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GEPIPE_CACHE", "off")
-    files = compile_stage(stage, 4, Settings(), SOC)
+    files = compile_stage(stage, 4, None, SOC)
     folder = _folder(files)
     assert (folder / "dense_gears.om").exists()
     files.let_go()
@@ -173,7 +178,7 @@ def test_a_failing_atc_leaves_nothing_behind(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temp"))
     os.mkdir(tmp_path / "temp")
     with pytest.raises(DeviceError, match="E19010"):
-        compile_stage(stage, 4, Settings(), SOC)
+        compile_stage(stage, 4, None, SOC)
     left = [path for path in tmp_path.rglob("*") if path.suffix in (".om", ".onnx") and "temp" in str(path)]
     assert not left
     assert not list((tmp_path / "temp").iterdir())
@@ -206,6 +211,13 @@ def test_a_name_with_a_colon_is_another_in_the_file(atc: Atc, tmp_path: Path) ->
     assert atc.flags()[0].count(":") == 2
 
 
+def test_a_tensorflow_graph_is_refused(stage: BuiltStage) -> None:
+    static = {gear: replace(graph, path="stage.pb") for gear, graph in stage.static.items()}
+    with pytest.raises(DeviceError, match="'dense' is a TensorFlow graph") as error:
+        compile_stage(replace(stage, static=static), 4, None, SOC)
+    assert error.value.fix.startswith("give the model as ONNX")
+
+
 def test_a_shape_that_depends_on_data_is_refused(tmp_path: Path) -> None:
     where = [
         node("NonZero", ["x"], ["i"]),
@@ -218,5 +230,108 @@ def test_a_shape_that_depends_on_data_is_refused(tmp_path: Path) -> None:
     pipeline.output(y=Model(tmp_path / "nz.onnx")(pipeline.input("x", TensorSpec("float32", (8,)))))
     stage = built(pipeline.compile(gears=(1,)))
     with pytest.raises(DeviceError, match="depends on data, from node") as error:
-        compile_stage(stage, 1, Settings(), SOC)
+        compile_stage(stage, 1, None, SOC)
     assert "cut the model before that node" in error.value.fix
+
+
+def test_progress_says_what_atc_does_and_where_the_rest_comes_from(atc: Atc, stage: BuiltStage) -> None:
+    told: list[tuple[str, int, int]] = []
+
+    def opened(stage: BuiltStage) -> list[tuple[str, int, int]]:
+        told.clear()
+        compile_stage(stage, 4, None, SOC, lambda *said: told.append(said)).let_go()
+        return told
+
+    assert opened(stage) == [(f"dense for {SOC}: atc", 0, 1), (f"dense for {SOC}: atc", 1, 1)]
+    assert opened(stage) == [(f"dense for {SOC}: from the cache", 1, 1)]
+    alone = opened(replace(stage, shared={}))
+    assert alone[::2] == [(f"dense for {SOC}: atc", done, 3) for done in range(3)]
+    assert alone[-1][1:] == (3, 3)
+
+
+def test_a_cache_that_cannot_be_used_is_told_and_done_without(
+    atc: Atc, stage: BuiltStage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("GEPIPE_CACHE", str(tmp_path / "file"))
+    told: list[str] = []
+    files = compile_stage(stage, 4, None, SOC, lambda what, done, total: told.append(what))
+    assert told[0].startswith(f"dense for {SOC}: not kept, the cache cannot be used: ")
+    assert Path(next(iter(files.graphs.values())).path).exists()
+    files.let_go()
+
+
+def test_a_disk_that_is_full_is_told(atc: Atc, stage: BuiltStage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(source: Path, place: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(place))
+
+    monkeypatch.setattr("shutil.move", full)
+    with pytest.raises(DeviceError, match=r"stage 'dense' cannot be compiled: .*No space left on device") as error:
+        compiled(stage)
+    assert "TMPDIR names another" in error.value.fix
+    entries = Cache.of_environment().entries()  # type: ignore[union-attr]
+    assert not [entry for entry in entries if entry.about and SOC in entry.about.stage]
+
+
+def test_a_damaged_entry_is_made_again(atc: Atc, stage: BuiltStage) -> None:
+    first = compiled(stage)
+    om = _folder(first) / "dense_gears.om"
+    om.write_bytes(om.read_bytes()[:100])
+    assert compiled(stage)[:2] == first[:2]
+    assert len(atc.lines) == 2
+    assert om.stat().st_size > 100
+
+
+def test_an_interrupt_in_the_middle_of_atc_ends_it_and_leaves_nothing(
+    stage: BuiltStage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "temp").mkdir()
+    atc = tmp_path / "bin" / "atc"
+    in_the_middle = "sleep 0.3"  # it is waited for by then
+    atc.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\n{in_the_middle}\nkill -INT $PPID\nexec sleep 60\n")
+    atc.chmod(0o755)
+    monkeypatch.setenv("PATH", str(atc.parent), prepend=os.pathsep)
+    monkeypatch.setenv("GEPIPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temp"))
+    with pytest.raises(KeyboardInterrupt):
+        compile_stage(stage, 4, None, SOC)
+    assert not list((tmp_path / "temp").iterdir())
+    assert not list((tmp_path / "cache" / "building").iterdir())
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+KILLED = """
+import sys
+sys.path[:0] = ["tests/support"]
+import pathlib, tiny
+from ge_engine.om import compile_stage
+plan = tiny.vector_pipeline(pathlib.Path(sys.argv[1])).compile(gears=(1, 2))
+(stage,) = plan.built.values()
+compile_stage(stage, 2, None, "Ascend910B4")
+"""
+
+
+def test_what_a_process_leaves_that_is_killed_in_the_middle_of_atc_is_swept_up(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("bin", "temp", "cache")]
+    for folder in folders:
+        folder.mkdir()
+    atc = tmp_path / "bin" / "atc"
+    atc.write_text("#!/bin/sh\nkill -9 $PPID\n")
+    atc.chmod(0o755)
+    environment = {
+        **os.environ,
+        "PATH": f"{atc.parent}:{os.environ['PATH']}",
+        "TMPDIR": str(tmp_path / "temp"),
+        "GEPIPE_CACHE": str(tmp_path / "cache"),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path)], cwd=Path(__file__).parents[3], env=environment, check=False
+    )
+    assert done.returncode == -signal.SIGKILL
+    places = (tmp_path / "temp", tmp_path / "cache" / "building")
+    assert all(list(place.glob("gepipe*")) for place in places)
+    for place in places:
+        sweep(place)
+        assert not list(place.glob("gepipe*"))

@@ -61,3 +61,15 @@ def test_operators_are_looked_for_by_what_the_platform_file_calls_the_chip(sound
     check = op_package(Machine(machine.root), "Ascend910_9362")
     assert check.seen == f"none for Ascend910_9362 (ascend910_93) in {machine.home}/opp"
     assert "install CANN's operators for 910_93" in check.fix
+
+
+def test_a_pyacl_that_raises_ends_one_check_and_not_the_list(
+    sound: Install, machine: MadeUp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sound()
+    library, _ = pyacl(Machine(machine.root))
+    assert library is not None
+    monkeypatch.setattr(sys.modules["acl"].rt, "get_mem_info", lambda: None)
+    found = {check.name: check for check in examine_cards(Machine(machine.root), library)}
+    assert "acl.rt.get_mem_info raises TypeError" in found["memory npu:0"].seen
+    assert found["device npu:0"].ok

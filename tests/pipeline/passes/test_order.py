@@ -119,6 +119,16 @@ def test_what_is_converted_first_is_resized_first() -> None:
     assert swap.saved == 2 * 60 * 80 * 3
 
 
+def test_what_moves_says_what_it_works_on_then_and_what_that_saves() -> None:
+    (change,) = order(frames(lambda x: ops.Resize(height=6, width=8)(ops.SwapChannels()(x))), Deployment())[1]
+    assert (change.before, change.after) == ("on uint8[60,80,3]", "behind resize, on uint8[6,8,3]")
+    assert change.saved == 2 * (60 * 80 - 6 * 8) * 3
+    any_size = TensorSpec("uint8", ("H", "W", 3))
+    (change,) = order(frames(lambda x: ops.Resize(height=6, width=8)(ops.SwapChannels()(x)), any_size), Deployment())[1]
+    assert change.saved is None
+    assert change.saved_text == f"about {2 * (1080 * 1920 - 6 * 8) * 3:,} bytes less with H=1080, W=1920"
+
+
 @pytest.mark.parametrize("color", ["RGB", "BGR"])
 @pytest.mark.parametrize("format", [".jpg", ".png", ".webp", ".bmp"])
 def test_a_decoder_gives_the_other_order_itself(format: str, color: str) -> None:

@@ -62,7 +62,7 @@ def test_what_follows_a_model_goes_into_its_graph_and_the_last_host_stage_is_gon
     (change,) = done.changes
     assert (change.rule, change.node) == ("place", "softmax, top_k")
     assert change.exactness == "within 1e-06 of the largest value"
-    assert "a host stage less" in change.why
+    assert change.why == "a host stage less; the host is spared the work"  # as many bytes cross as before
     plan = pipeline.compile()
     assert [stage.placement for stage in plan.stages] == ["device"]
     with plan.session() as session, pipeline.compile(exact=True).session() as exact:
@@ -97,6 +97,29 @@ def test_an_op_that_would_send_more_bytes_stays_on_the_host(tmp_path: Path) -> N
     assert change.before == "on the host, normalize float32[3,64,64] crosses"
     assert change.after == "in the graph, center_crop uint8[64,64,3] crosses"
     assert change.saved == 3 * 64 * 64 * 3
+    assert change.why == "an NPU is spared bytes, and the host work"
+
+
+def test_a_float_crop_in_the_graph_says_what_its_bytes_buy(tmp_path: Path) -> None:
+    pipeline = Pipeline("exact")
+    x = pipeline.input("x", TensorSpec("float32", (16, 3)))
+    model = Model(scale_model(tmp_path / "scale.onnx", dims=("batch", 16, 3)))
+    pipeline.output(y=model(ops.Cast("float32")(ops.Cast("float32")(x))))
+    (change,) = run(pipeline, exact=True).changes
+    assert (change.saved, change.exactness, change.why) == (0, "bitwise", "a host stage less; the host is spared the work")
+
+
+@pytest.mark.parametrize(
+    ("saved", "why"),
+    [
+        (8, "an NPU is spared bytes, and the host work"),
+        (0, "the host is spared the work"),
+        (-8, "the host is spared the work, which is worth the bytes"),
+    ],
+)
+def test_the_reason_is_that_of_the_case(saved: int, why: str) -> None:
+    assert costs.Costs.of(Deployment()).reason(saved, 1.0) == why
+    assert costs.Costs("built in").reason(saved, 1234.0) == "1,234 us less by the cost table (built in)"
 
 
 def test_two_ops_go_together_where_one_alone_would_not_pay(tmp_path: Path) -> None:

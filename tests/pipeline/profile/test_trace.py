@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ def test_an_op_is_shown_with_its_class_line_sample_and_bytes(plan: Plan, file: P
 def test_runs_are_on_the_lanes_of_the_streams_with_gear_and_rows(plan: Plan, file: Path) -> None:
     with plan.session(NullDevice()) as session, session.trace(file):
         session.run_batch(tiny.vectors(7))
-    ((name, slices),) = ((name, slices) for name, slices in lanes(file).items() if name != "MainThread")
+    ((name, slices),) = ((name, slices) for name, slices in lanes(file).items() if name.endswith("of null"))
     assert name in ("stream 0 of null", "stream 1 of null")
     runs = [line for line, parent in nested(slices) if parent is None]
     rows = [line["args"]["rows"] for line in runs]
@@ -101,15 +102,20 @@ def test_runs_are_on_the_lanes_of_the_streams_with_gear_and_rows(plan: Plan, fil
     assert counted == rows
 
 
-def test_transfers_are_shown_within_the_run_where_the_device_has_any(plan: Plan, file: Path) -> None:
+def test_what_the_device_does_in_a_run_has_lanes_of_its_own_beside_it(plan: Plan, file: Path) -> None:
     with plan.session(NullDevice(time_us=lambda rows: 2000.0)) as session, session.trace(file):
         session.run(**tiny.vectors(1)[0])
-    (lane,) = (slices for name, slices in lanes(file).items() if name.startswith("stream"))
-    (run, _), *inside = nested(lane)
+    found = {name.partition(" of ")[2]: slices for name, slices in lanes(file).items() if name.startswith("stream")}
+    (run,) = found.pop("null")
     assert run["dur"] >= 2000
-    assert [(line["name"], parent) for line, parent in inside] == [
-        ("transfer in", run), ("compute", run), ("transfer out", run)
-    ]  # fmt: skip
+    assert sorted(found) == ["null: compute", "null: transfer in", "null: transfer out"]
+    parts = [found[f"null: {what}"][0] for what in ("transfer in", "compute", "transfer out")]
+    times = [
+        run["ts"],
+        *(at for line in parts for at in (line["ts"], line["ts"] + line["dur"])),
+        run["ts"] + run["dur"],
+    ]
+    assert all(later >= earlier - NS for earlier, later in pairwise(times))
 
 
 def test_slices_of_a_lane_nest_when_many_threads_ask(plan: Plan, file: Path) -> None:

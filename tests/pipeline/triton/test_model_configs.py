@@ -79,7 +79,7 @@ def test_more_than_16_gears_are_refused_with_their_number_and_the_remedy(tmp_pat
 def test_the_settings_of_the_deployment_are_written(tmp_path: Path) -> None:
     plan = tiny.vector_pipeline(tmp_path).compile(
         gears=(1, 2, 4), streams=3, device_ids=(0, 2), cores="12|10", precision="fp16", profiling=True,
-        dump_graph=True, response_cache=True, name_prefix="team_", host_instances=2,
+        dump_graph=True, dump_data=True, response_cache=True, name_prefix="team_", host_instances=2,
         batching={"max_delay_us": 500, "preferred": (2,)},
     )  # fmt: skip
     root = tmp_path / "models"
@@ -90,7 +90,7 @@ def test_the_settings_of_the_deployment_are_written(tmp_path: Path) -> None:
     assert parameters["session.ge.aicoreNum"] == "12|10"
     assert parameters["session.ge.exec.precision_mode_v2"] == "fp16"
     assert parameters["profiling"] == "dynamic"
-    assert parameters["dump_graph"] == "1"
+    assert parameters["dump_graph"] == parameters["dump_data"] == "1"
     assert config.instance_group[0].count == 6
     assert config.dynamic_batching.max_queue_delay_microseconds == 500
     assert list(config.dynamic_batching.preferred_batch_size) == [2]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ge_engine.gears import pick
-from pipeline.tune.gears import best_gears, pad_waste, split_at
+from pipeline.tune.gears import best_gears, few_gears, pad_waste, split_at
 
 
 def total(histogram: Mapping[int, int], gears: tuple[int, ...], cost: Callable[[int], float]) -> float:
@@ -53,6 +53,21 @@ def test_no_set_costs_less_whatever_a_step_costs(seed: int) -> None:
 def test_gears_that_gain_nothing_are_left_out() -> None:
     assert best_gears({4: 100}, 4) == (4,)
     assert best_gears({1: 1, 4: 1}, 4, lambda gear: 7.0) == (4,)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_of_the_sets_that_are_nearly_as_good_the_one_of_fewest_gears_is_taken(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    histogram = random_histogram(random)
+
+    def cost(gear: int) -> float:
+        return 50.0 + gear
+
+    few, best = few_gears(histogram, 5, cost, range(1, 11), 0.03), best_gears(histogram, 5, cost, range(1, 11))
+    assert total(histogram, few, cost) <= 1.03 * total(histogram, best, cost)
+    if len(few) > 1:
+        fewer = by_brute_force(histogram, len(few) - 1, cost, range(1, 11))
+        assert fewer > 1.03 * total(histogram, best, cost)
 
 
 def test_pad_waste_is_padding_for_each_row() -> None:

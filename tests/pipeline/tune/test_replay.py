@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from pipeline import Batching
-from pipeline.tune.manners import Manners
+from pipeline.tune.host import Host
 from pipeline.tune.replay import Replay, replay
+from pipeline.tune.space import Manners
 from pipeline.tune.traffic import Arrival
 
 NPU, CPU = Manners(pads=True, on_host=False), Manners(pads=False, on_host=True)
@@ -76,3 +77,30 @@ def test_every_request_is_answered_and_no_batch_is_too_large(manners: Manners, d
     assert sum(size * count for size, count in seen.batches.items()) == 1500
     assert max(seen.batches) <= 4
     assert min(seen.latencies_s) >= 1e-3
+
+
+def test_the_host_prepares_as_many_samples_at_once_as_it_has_cores() -> None:
+    host = Host(cores=2, before_us=2000, after_us=0, shared=False)
+    seen = replay([Arrival(0.0, 4)], 1, 4, Batching(), NPU, lambda rows, busy: 1000.0, host)
+    assert ms(seen) == [5.0]  # two after 2 ms, two after 4, and a step
+    assert seen.batches == {1: 4}
+
+
+def test_who_answers_does_so_sample_by_sample() -> None:
+    host = Host(cores=1, before_us=0, after_us=500, shared=False)
+    seen = replay([Arrival(0.0, 4)], 4, 1, Batching(max_delay_us=100), NPU, lambda rows, busy: 1000.0, host)
+    assert ms(seen) == [1.0 + 4 * 0.5]
+
+
+def test_a_device_on_the_same_cores_waits_for_one() -> None:
+    host = Host(cores=1, before_us=1000, after_us=0, shared=True)
+    seen = replay([Arrival(0.0), Arrival(0.0)], 1, 1, Batching(), CPU, lambda rows, busy: 1000.0, host, 1)
+    assert ms(seen) == [2.0, 4.0]
+
+
+def test_a_host_that_is_too_slow_lets_the_queue_grow() -> None:
+    host = Host(cores=1, before_us=2000, after_us=0, shared=False)
+    arrivals = [Arrival(0.001 * index) for index in range(100)]
+    seen = replay(arrivals, 4, 8, Batching(), NPU, lambda rows, busy: 100.0, host)
+    assert seen.latencies_s[-1] == pytest.approx(0.1 + 0.0011, rel=0.01)  # 200 ms of work in 99
+    assert replay(arrivals, 4, 8, Batching(), NPU, lambda rows, busy: 100.0).latencies_s[-1] == pytest.approx(0.0001)

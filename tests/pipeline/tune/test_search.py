@@ -3,9 +3,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
-from pipeline.tune.search import MOST, Measured, Search
+from pipeline.tune.search import MOST, Measured, Search, Surface
 from pipeline.tune.space import Point, Space
 
 NPU = Space((1, 2, 4, 8, 16), tuple(range(1, 9)), (None, "24|20", "12|10"))
@@ -90,6 +91,7 @@ def test_the_best_are_measured_once_more_and_the_better_value_is_kept() -> None:
     assert len(twice) == max(3, len(tried) // 4)
     assert min(tried[point].per_sec for point in twice) >= max(tried[p].per_sec for p in tried if p not in twice)
     assert all(search.tried[point] == Measured(2 * tried[point].per_sec, 10.0) for point in twice)
+    assert search.unsteadiness == 2
 
 
 def test_what_is_no_candidate_is_not_measured() -> None:
@@ -110,7 +112,62 @@ def test_where_nothing_is_within_the_limit_it_goes_for_the_shortest_steps() -> N
     assert min(seen.p99_us for seen in search.tried.values()) == min(map(published, NPU.points()))
 
 
+def test_of_a_small_grid_more_than_a_fifth_is_tried() -> None:
+    space = Space((1,), tuple(range(1, 9)))
+    search = Search(space, lambda point: Measured(100.0 * min(point.streams, 2), 10.0 * point.streams), enough=200.0)
+    search.run()
+    assert len(search.tried) <= 4
+    assert {Point(1, 1, None), Point(1, 8, None)} < search.tried.keys()
+
+
+def test_what_is_enough_ends_the_search_for_more_and_begins_that_for_shorter_steps() -> None:
+    free, bounded = Search(NPU, measure(NPU, published)), Search(NPU, measure(NPU, published), enough=240.0)
+    free.run()
+    bounded.run()
+    enough = {point: seen for point, seen in bounded.tried.items() if seen.per_sec >= 240}
+    possible = [measure(NPU, published)(point) for point in NPU.points()]
+    shortest = min(seen.p99_us for seen in possible if seen.per_sec >= 240)
+    assert min(seen.p99_us for seen in enough.values()) <= 1.1 * shortest
+    assert len(bounded.tried) <= len(free.tried)
+
+
 def test_a_grid_of_one_is_tried() -> None:
     search = Search(Space((1,), (1,)), lambda point: Measured(5.0, 1.0))
     search.run()
     assert list(search.tried) == [Point(1, 1, None)]
+
+
+SMALL = Space((1, 2, 4, 8), (1, 2, 4), (1, 2))
+
+
+def rate(point: Point) -> float:
+    return point.gear * point.streams * 1e6 / (500 + 200 * point.gear * point.streams)
+
+
+def test_what_was_measured_is_what_it_says_and_what_lies_between_is_near() -> None:
+    seen = {point: rate(point) for point in SMALL.points() if point.gear != 4}
+    surface = Surface(SMALL, seen)
+    mean, deviation = surface.log_per_sec(list(seen))
+    np.testing.assert_allclose(np.exp(mean), list(seen.values()), rtol=0.02)
+    unseen = [point for point in SMALL.points() if point.gear == 4]
+    between, unsure = surface.log_per_sec(unseen)
+    np.testing.assert_allclose(np.exp(between), [rate(point) for point in unseen], rtol=0.05)
+    assert unsure.min() > deviation.max()
+
+
+def test_a_step_lasts_as_long_as_so_many_rows_on_so_many_streams_need() -> None:
+    surface = Surface(SMALL, {point: rate(point) for point in SMALL.points()})
+    assert surface.step_us(4, 2, 1) == pytest.approx(500 + 200 * 8, rel=0.02)
+    assert surface.step_us(3, 2, 1) == pytest.approx(500 + 200 * 6, rel=0.05)  # no candidate
+
+
+def test_with_two_lanes_a_stream_each_step_lasts_twice_as_long() -> None:
+    space = Space(SMALL.gears, SMALL.streams, SMALL.shares, lanes=2)
+    surface = Surface(space, {point: rate(point) for point in SMALL.points()})
+    assert surface.step_us(4, 2, 1) == pytest.approx(2 * (500 + 200 * 8), rel=0.02)
+
+
+def test_one_measurement_is_enough_to_begin_with() -> None:
+    mean, deviation = Surface(SMALL, {Point(1, 1, 1): 100.0}).log_per_sec([Point(1, 1, 1), Point(8, 4, 2)])
+    assert mean[0] == pytest.approx(math.log(100))
+    assert deviation[1] > deviation[0]

@@ -7,8 +7,7 @@ import pytest
 
 from ge_engine.devices.cpu import usable_cores
 from pipeline import Deployment
-from pipeline.tune.manners import Manners
-from pipeline.tune.space import Point, Space, ladder, with_share
+from pipeline.tune.space import Manners, Point, Space, ladder, part_locks, with_share
 
 CPU, NPU = Manners(pads=False, on_host=True), Manners(pads=True, on_host=False, cards=2, in_flight=2)
 
@@ -50,3 +49,17 @@ def test_next_to_each_other_are_points_that_differ_by_one_step_of_one_setting() 
     space = Space((1, 2, 4), (1, 2), (None, "12|10"))
     beside = {point for point in space.points() if space.are_next(point, Point(2, 1, None))}
     assert beside == {Point(1, 1, None), Point(4, 1, None), Point(2, 2, None), Point(2, 1, "12|10")}
+
+
+def test_three_quarters_and_half_of_a_chips_cores_are_locks_to_try() -> None:
+    assert part_locks("Ascend910B4") == ("15|30", "10|20")  # of 20 and 40
+    assert part_locks("Ascend310P3") == ("6|", "4|")  # of 8, of one kind
+    assert part_locks("Ascend999") == ()
+    for chip in ("Ascend910B1", "Ascend310P1", "Ascend950PR"):
+        assert all(Deployment(cores=lock) for lock in part_locks(chip))
+
+
+def test_more_streams_may_be_tried_or_fewer() -> None:
+    assert Space.of((1,), NPU, most_streams=3).streams == (1, 2, 3)
+    assert Space.of((1,), NPU, most_streams=20).streams == (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20)
+    assert Space.of((1,), CPU, most_streams=2).streams == (1, 2)

@@ -3,9 +3,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiny
+from virtual_time import VirtualDevice, VirtualTime
 
 from ge_engine import Model
 from ge_engine.devices import NullDevice
@@ -26,11 +28,29 @@ def steps(plan: Plan, device: Callable[[Deployment], NullDevice], streams: int =
 
 
 def test_it_measures_what_the_device_takes(plan: Plan) -> None:
-    with steps(plan, lambda settings: NullDevice(time_us=lambda rows: 1000.0 * rows)) as measure:
+    time = VirtualTime()
+    with Steps(plan, 2, 0.02, lambda settings: VirtualDevice(time, lambda rows: 1000.0 * rows), time) as measure:
         one, two = measure(Point(4, 1, None)), measure(Point(4, 2, None))
-    assert one.p99_us >= 4000
-    assert 500 <= one.per_sec <= 1000
-    assert one.per_sec < two.per_sec <= 2000
+    assert (one.per_sec, one.p99_us) == (pytest.approx(1000), pytest.approx(4000))
+    assert (two.per_sec, two.p99_us) == (pytest.approx(2000), pytest.approx(4000))
+
+
+def test_steps_that_take_long_are_measured_less_often(plan: Plan) -> None:
+    counts = []
+    for seconds in (1.0, 0.02):
+        time, ran = VirtualTime(), []
+
+        def half_a_second(rows: int, ran: list[int] = ran) -> float:
+            ran.append(rows)
+            return 500_000.0
+
+        def device(settings: Deployment, time: VirtualTime = time, us: Any = half_a_second) -> VirtualDevice:
+            return VirtualDevice(time, us)
+
+        with Steps(plan, 1, seconds, device, time) as measure:
+            measure(Point(4, 1, None))
+        counts.append(len(ran))
+    assert counts == [6, 2]  # one to begin with and two, twice; one to begin with and one, where a window is shorter
 
 
 def test_what_follows_on_the_host_is_no_step(tmp_path: Path) -> None:

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ops import WrongUse
-from pipeline.tune.published import CN_CLIP, FITTED_ON
-from pipeline.tune.timing import Series, TimingModel
+from pipeline.tune.timing import CN_CLIP, FITTED_ON, Series, TimingModel
 
 
 @pytest.mark.parametrize("cores", [None, "12|10"])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ops import WrongUse
-from pipeline.tune.traffic import Arrival, Traffic, parse_histogram, read_log
+from pipeline.tune.traffic import Arrival, Traffic, busiest, parse_histogram, read_log
 
 
 def log(folder: Path, text: str) -> Path:
@@ -59,6 +59,10 @@ def test_times_may_be_iso_8601_with_and_without_a_zone(tmp_path: Path) -> None:
         ("time_s,batch\n1,2\n2,0\n", 3, "batch is '0'"),
         ("time_s,batch\n1\n", 2, "batch is ''"),
         ("time_s,batch\n1,99999999999\n", 2, "batch is '99999999999'"),
+        ("time_s,batch\n1,10001\n", 2, "batch is '10001'"),
+        ("time_s,batch\n1,2.0\n", 2, "batch is '2.0'"),
+        ("time_s,batch\n1,-2\n", 2, "batch is '-2'"),
+        ("time_s,time_s\n1,1\n", 1, "the heading has time_s twice"),
     ],
 )
 def test_what_is_wrong_with_a_log_is_said_with_its_line(tmp_path: Path, text: str, line: int, message: str) -> None:
@@ -75,7 +79,7 @@ def test_a_heading_that_is_nearly_right_is_pointed_out(tmp_path: Path) -> None:
 
 
 def test_a_log_without_requests_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(WrongUse, match="the log holds no request"):
+    with pytest.raises(WrongUse, match="there is nothing below the heading"):
         read_log(log(tmp_path, "time_s\n"))
 
 
@@ -90,5 +94,15 @@ def test_a_log_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
 def test_the_busiest_stretch_is_where_so_many_came_soonest() -> None:
     times = (0.0, 5.0, 10.0, 10.5, 11.0, 20.0)
     traffic = Traffic("a log", {1: 6}, tuple(map(Arrival, times)))
-    assert [arrival.time_s for arrival in traffic.busiest(3)] == [10.0, 10.5, 11.0]
-    assert traffic.busiest(6) == traffic.arrivals
+    assert [arrival.time_s for arrival in busiest(traffic.arrivals, 3)] == [10.0, 10.5, 11.0]
+    assert traffic.busiest == busiest(traffic.arrivals, 6) == traffic.arrivals
+
+
+def test_a_stretch_of_large_requests_is_shorter() -> None:
+    arrivals = tuple(Arrival(float(time), 40) for time in range(6))
+    assert len(busiest(arrivals, most_samples=100)) == 2
+    assert len(busiest(arrivals, most_samples=10)) == 1  # never none
+
+
+def test_lines_may_end_as_on_windows_and_be_blank(tmp_path: Path) -> None:
+    assert read_log(log(tmp_path, "time_s,batch\r\n2,3\r\n\r\n1,4\r\n")).arrivals == (Arrival(1, 4), Arrival(2, 3))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -75,6 +76,69 @@ def test_a_failure_at_any_call_leaves_a_usable_session_or_none_and_nothing_behin
         with suppress(DeviceError):
             library.finalize()
         library.finalize()
+
+
+def talk(world: World, plan: Plan, wanted: list[Any]) -> None:
+    """What answers is right, whatever fails; and all of it ends, with no rule broken."""
+    try:
+        with plan.session("npu:0") as session:
+            for got, want in zip([*session.run_batch(GIVEN), *session.map(GIVEN)], wanted * 2):
+                assert isinstance(got, DeviceError) or tiny.same(got, want)
+    except DeviceError:
+        pass
+    assert not world.violations
+    world.allow = True  # what a card refuses to take back is left
+    library._library = None
+
+
+@pytest.mark.parametrize("times", [2, 0], ids=["twice", "for ever"])
+def test_a_call_that_goes_on_failing_breaks_no_rule(card: Any, plan: Plan, wanted: list[Any], times: int) -> None:
+    counts = calls(card, plan, wanted)
+    for name, k in [(name, k) for name, count in counts.items() for k in range(1, count + 1, 11) if name not in QUIET]:
+        world: World = card()
+        world.fail(name, BROKEN, at=k, times=times)
+        talk(world, plan, wanted)
+
+
+def test_a_card_that_dies_at_any_call_is_an_error_and_no_hang(card: Any, plan: Plan, wanted: list[Any]) -> None:
+    for at in range(1, calls(card, plan, wanted).total(), 17):
+        world: World = card()
+        world.fail("*", 507899, at=at, times=0)
+        talk(world, plan, wanted)
+
+
+def test_an_interrupt_at_any_call_of_a_batch_leaves_a_session_that_answers(
+    world: World, plan: Plan, wanted: list[Any]
+) -> None:
+    """But at the end of an event, which is left, as nothing is ended twice."""
+    with plan.session("npu:0") as session:
+        session.run_batch(GIVEN)
+        acl = library.library()
+        functions = acl._functions
+        for at in itertools.count(1):
+            left = itertools.count(at, -1)
+
+            def interrupted(function: Any, left: Iterator[int] = left) -> Any:
+                def call(*args: Any) -> Any:
+                    if next(left) == 1:
+                        raise KeyboardInterrupt
+                    return function(*args)
+
+                return call
+
+            acl._functions = {
+                name: function if name == "rt.destroy_event" else interrupted(function)
+                for name, function in functions.items()
+            }
+            try:
+                session.run_batch(GIVEN)
+                break
+            except KeyboardInterrupt:
+                pass
+            finally:
+                acl._functions = functions
+            assert all(map(tiny.same, session.run_batch(GIVEN), wanted)), at
+    assert at > 25
 
 
 def _places(count: int) -> list[int]:

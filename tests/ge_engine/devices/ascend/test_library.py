@@ -67,6 +67,30 @@ def test_an_acl_without_a_call_is_too_old(world: World, monkeypatch: pytest.Monk
     assert error.value.fix == "use CANN 8.0 or later"
 
 
+def _raises(*_: object) -> object:
+    raise TypeError("it takes 2 arguments")
+
+
+@pytest.mark.parametrize(
+    ("call", "other", "message"),
+    [
+        ("create_context", _raises, "acl.rt.create_context raises TypeError: it takes 2 arguments"),
+        ("create_context", lambda *_: 5, "acl.rt.create_context answers 5"),
+        ("set_context", _raises, "acl.rt.set_context raises TypeError"),
+    ],
+)
+def test_an_acl_whose_calls_are_others_is_told_as_that(
+    world: World, monkeypatch: pytest.MonkeyPatch, call: str, other: object, message: str
+) -> None:
+    world.allow = True  # what cannot be called cannot take back
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.modules["acl"].rt, call, other)
+        with pytest.raises(DeviceError, match=message) as error:
+            open_device("npu:0")
+    assert error.value.fix.startswith("report it with the version of CANN")
+    library._library = None
+
+
 def test_a_machine_without_cards_says_so(card: object) -> None:
     card(devices=0)  # type: ignore[operator]
     with pytest.raises(DeviceError, match="there is no card 0: this machine has 0") as error:
@@ -132,7 +156,7 @@ def test_a_device_may_be_made_by_hand(world: World, tmp_path: Path) -> None:
 
 
 SCRIPT = """
-import sys, threading
+import itertools, sys
 sys.path[:0] = ["tests/support"]
 import pathlib, tiny
 plan = tiny.vector_pipeline(pathlib.Path(sys.argv[1])).compile(gears=(1, 2, 4), streams=2)
@@ -143,7 +167,7 @@ futures[0].result()
 print("ready", flush=True)
 if sys.argv[2] == "forgets":
     sys.exit()
-for _ in session.map(tiny.vectors(1) * 10**9):
+for _ in session.map(itertools.repeat(tiny.vectors(1)[0])):
     pass
 """
 

@@ -36,6 +36,8 @@ def test_a_frozen_graph_needs_its_tensors_in_the_config(tmp_path: Path) -> None:
     assert "model_mode_TENSOR_ZERO" in found(model)["V26"].message
     (model / "config.pbtxt").write_text(npu_config())
     assert found(model) == {}
+    (model / "1" / "old.pb").touch()
+    assert "2 .pb files (1/model.pb, 1/old.pb)" in found(model)["V01"].message
 
 
 def test_version_folders_are_not_looked_at(tmp_path: Path) -> None:

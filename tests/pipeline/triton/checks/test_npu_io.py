@@ -96,6 +96,13 @@ def test_a_variable_output_is_named_by_an_expression(name: str, message: str, tm
     assert message in found(model)["V14"].message
 
 
+def test_an_exporters_name_comes_with_what_to_call_the_dim(tmp_path: Path) -> None:
+    model = whole(tmp_path, "1, -1", "1, -1", (1, "height"), (1, "floor(height/16 + 1)"))
+    assert found(model)["V14"].fix == "rename the dim to 'height/16+1'"
+    model = whole(tmp_path / "b", "1, -1", "1, -1", (1, "height"), (1, "Max(height, 2)"))
+    assert "whole numbers, input dims" in found(model)["V14"].fix
+
+
 def test_an_expression_of_input_dims_is_fine_with_auto_complete(tmp_path: Path) -> None:
     model = whole(tmp_path, "1, -1, 3", "1, -1, 3", (1, "height", 3), (1, "(height + 15)/16", 3))
     assert {rule: finding.severity for rule, finding in found(model).items()} == {"V15": "advice"}

@@ -1,0 +1,1 @@
+"""Frozen TensorFlow graphs as models: read and rewritten without TensorFlow, run by OpenVINO."""

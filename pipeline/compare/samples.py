@@ -1,0 +1,118 @@
+"""Samples: what goes into the two sides: a folder of files, or random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from ge_engine.samples import random_batch
+from ge_engine.shapes import shape_of
+from ge_engine.skeleton import Skeleton
+from ops import Array, TensorSpec, WrongUse
+from ops.near import near
+from ops.spec import canonical_dtype
+
+from ..declaration import Input
+from .sides import Feeds
+
+_IDS = 3  # random ids stay below it: every table has as many rows
+
+
+def files_of(data: Path, most: int) -> list[Path]:
+    """The files of a folder by name, or the one file, at most so many. Errors: WrongUse where there are none."""
+    if not data.exists():
+        raise WrongUse(f"there is no {data}", fix="name a folder of samples, or one .npz")
+    files = [data] if data.is_file() else sorted(path for path in data.iterdir() if path.is_file())
+    if not files:
+        raise WrongUse(f"{data} holds no files", fix="put samples into it: pictures, or .npz with the inputs by name")
+    return files[:most]
+
+
+def pipeline_samples(data: Path, inputs: Sequence[Input], most: int) -> list[dict[str, Any]]:
+    """A sample a file: a .npz has the inputs by name (bytes as uint8); any other file is the one input of bytes.
+
+    Errors: WrongUse for a file that is none of these.
+    """
+    return [_sample(path, inputs) for path in files_of(data, most)]
+
+
+def _sample(path: Path, inputs: Sequence[Input]) -> dict[str, Any]:
+    if path.suffix == ".npz":
+        arrays = _arrays(path, [value.name for value in inputs])
+        return {value.name: _as_input(arrays[value.name], value.spec) for value in inputs}
+    if len(inputs) != 1 or inputs[0].spec.shape:
+        wanted = ", ".join(f"{value.name} {value.spec}" for value in inputs)
+        raise WrongUse(
+            f"{path} is one file, the inputs are {wanted}", fix="write each sample as a .npz with them by name"
+        )
+    return {inputs[0].name: path.read_bytes()}
+
+
+def _as_input(array: Array, spec: TensorSpec) -> Any:
+    return array.tobytes() if spec.dtype == "bytes" and not spec.shape else array
+
+
+def model_feeds(data: Path, skeleton: Skeleton, most: int) -> tuple[Feeds, ...]:
+    """A run a file: a .npz with the inputs by name, whole, with the batch; a .npy for a model of one input.
+
+    Errors: WrongUse for what the model does not take.
+    """
+    return tuple(_feeds(path, skeleton) for path in files_of(data, most))
+
+
+def _feeds(path: Path, skeleton: Skeleton) -> Feeds:
+    values = skeleton.model.graph.input
+    arrays = _arrays(path, [value.name for value in values])
+    for value in values:
+        array, shape = arrays[value.name], shape_of(value)
+        dtype = canonical_dtype(value.type.tensor_type.elem_type)
+        fits = shape is None or (
+            len(shape) == array.ndim and all(not isinstance(d, int) or d == n for d, n in zip(shape, array.shape))
+        )
+        if array.dtype.name != dtype or not fits:
+            wanted = f"{dtype}{list(shape) if shape is not None else ''}"
+            raise WrongUse(
+                f"{path}: {value.name} is {array.dtype}{list(array.shape)}, the model takes {wanted}",
+                fix="give the inputs as the model takes them, with the batch",
+            )
+    return arrays
+
+
+def _arrays(path: Path, names: Sequence[str]) -> dict[str, Array]:
+    try:
+        with path.open("rb") as file:
+            opened = np.load(file, allow_pickle=False)
+            if isinstance(opened, np.ndarray):
+                found: dict[str, Array] = {names[0]: opened} if len(names) == 1 else {}
+            else:
+                found = {name: opened[name] for name in opened.files}
+    except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
+        raise WrongUse(f"{path} cannot be read: {error}", fix="write it with numpy.savez(file, name=array)") from error
+    for name in names:
+        if name not in found:
+            there = ", ".join(found) or "none that could be meant"
+            raise WrongUse(f"{path} has no input {name!r}; it has {there}", fix=near(name, found))
+    return {name: found[name] for name in names}
+
+
+def random_feeds(skeleton: Skeleton) -> tuple[Feeds, ...]:
+    """One run of random numbers; a first axis that is open is 1.
+
+    Errors: WrongUse for a model with other open dims.
+    """
+    tensors = []
+    for value in skeleton.model.graph.input:
+        shape = [dim if isinstance(dim, int) else None for dim in shape_of(value) or ()]
+        whole = tuple(1 if axis == 0 and dim is None else dim for axis, dim in enumerate(shape))
+        if None in whole:
+            raise WrongUse(
+                f"input {value.name} is of any size: {list(shape_of(value) or ())}",
+                fix="give samples: --data FILE.npz, with the inputs by name",
+            )
+        tensors.append((value.name, canonical_dtype(value.type.tensor_type.elem_type), whole))
+    bounds: Mapping[str, int] = {name: _IDS for name, _, _ in tensors}
+    return (random_batch(tuple(tensors), bounds),)  # type: ignore[arg-type]  # no None is left

@@ -1,0 +1,70 @@
+"""Heads: from what a model gives to the outputs of a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ops import TensorSpec
+from ops.unique import unique
+
+from .kinds import Guess, Kind
+from .look import Look
+from .source import Source, identifier, quoted
+
+
+def write_outputs(source: Source, seen: Look, guess: Guess, given: Sequence[str], taken: Sequence[str]) -> None:
+    """given: what the model is called with. taken: names that no output may have."""
+    (_, head), kind, call = seen.outputs[0], guess.kind, f"model({', '.join(given)})"
+    if kind is Kind.DETECTOR:
+        _boxes(source, seen.model.labels, call, head)
+    elif kind is Kind.CLASSIFIER:
+        _classes(source, seen.model.labels, call, head, guess.probabilities)
+    elif kind in (Kind.IMAGE_ENCODER, Kind.TEXT_ENCODER) and len(seen.outputs) == 1:
+        source.add(f"vector = ops.L2Normalize()({call})", f"{head}, of length 1")
+        source.add("pipeline.output(vector=vector)")
+    else:
+        if kind is Kind.TOKENS:
+            source.check("one vector a piece; take the mean of those under the mask, or the first, as trained")
+        elif kind is Kind.MASKS:
+            source.check("a map as it is; take the largest channel of each pixel, or a threshold")
+        source.call("outputs = model", *given)
+        _as_they_are(source, seen, taken)
+
+
+def _boxes(source: Source, labels: Sequence[str], call: str, head: TensorSpec) -> None:
+    source.add(f"head = {call}", f"{head}: 4 of a box, and its classes")
+    source.add("yolo = ops.YoloBoxes(conf_threshold=0.25, iou_threshold=0.45)")
+    source.add("boxes, scores, classes = yolo(head, transform)")
+    if labels:
+        source.note(f"The names of the classes are model.labels: {', '.join(labels[:3])} ...")
+    else:
+        source.check("the file has no names of classes: Model(..., label_file=) takes one a line")
+    source.add("pipeline.output(boxes=boxes, scores=scores, classes=classes)")
+
+
+def _classes(source: Source, labels: Sequence[str], call: str, head: TensorSpec, probabilities: bool) -> None:
+    count = head.at_gear(0)[0]
+    if probabilities:
+        source.add(f"probabilities = {call}", str(head))
+    else:
+        source.check("the head seems to have no Softmax of its own")
+        source.add(f"probabilities = ops.Softmax()({call})", str(head))
+    named = ""
+    if len(labels) == count:
+        named = ", labels=model.labels"
+    else:
+        source.check(f"the file has no names of its {count} classes: labels= takes a file with one a line")
+    source.add(f"best = ops.TopK(k={min(5, count)}{named})(probabilities)")
+    shown = "labels=best.labels" if named else "classes=best.indices"
+    source.add(f"pipeline.output(scores=best.scores, {shown})")
+
+
+def _as_they_are(source: Source, seen: Look, taken: Sequence[str]) -> None:
+    names = set(taken)
+    for name, spec in seen.outputs:
+        if not spec.is_fixed:
+            source.check(f"{name}, {spec}, is left out: the data decides its size")
+            continue
+        own = unique(identifier(name), names)
+        names.add(own)
+        source.call("pipeline.output", f"{own}=outputs[{quoted(name)}]", comment=str(spec))

@@ -1,0 +1,106 @@
+"""Kinds: what a model is for, by the form of its head; what tells, and what is only likely."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+import onnx
+
+from ops import TensorSpec
+
+from .look import Look
+
+
+class Kind(Enum):
+    """What it makes of its input."""
+
+    DETECTOR = "a picture to boxes, by the head of a YOLOv8 or YOLO11"
+    CLASSIFIER = "a picture to classes"
+    IMAGE_ENCODER = "a picture to a vector"
+    MASKS = "a picture to a map of it"
+    TEXT_ENCODER = "a text to a vector"
+    TOKENS = "a text to a vector for each piece of it"
+    PICTURE = "a picture to what the model makes of it"
+    UNKNOWN = "a sample to what the model makes of it"
+
+
+@dataclass(frozen=True)
+class Guess:
+    """The kind, and what speaks against being sure; probabilities: what the head gives already are some."""
+
+    kind: Kind
+    doubt: str = ""
+    probabilities: bool = False
+
+
+_VECTOR = re.compile(r"feat|embed|emb|vector|pooled|latent", re.IGNORECASE)
+_CLASS = re.compile(r"logit|prob|class|score|softmax|cls", re.IGNORECASE)
+_USUAL_LENGTHS = (128, 256, 384, 512, 640, 768, 1024, 1280, 1536, 2048)  # of vectors
+_IMAGENET = (1000, 1001, 21841)
+_PROBABILITIES = ("Softmax", "Sigmoid")
+_THROUGH = ("Identity", "Reshape", "Flatten", "Squeeze", "Cast")
+
+
+def kind_of(seen: Look) -> Guess:
+    """What the model is for."""
+    name, head = seen.outputs[0]
+    plain = len(seen.outputs) == 1 and head.is_fixed and head.dtype == "float32"
+    if seen.picture is not None:
+        return _of_picture(seen, name, head) if plain else Guess(Kind.PICTURE, _several(seen))
+    if all(entry.is_ids for entry in seen.inputs) and head.is_fixed and head.dtype == "float32":
+        if head.rank == 1:
+            return Guess(Kind.TEXT_ENCODER)
+        if head.rank == 2 and head.shape[0] == seen.inputs[0].spec.shape[0]:
+            return Guess(Kind.TOKENS)
+    return Guess(Kind.UNKNOWN, "its inputs are neither one picture nor the ids of a text")
+
+
+def _several(seen: Look) -> str:
+    return f"it gives {', '.join(f'{name} {spec}' for name, spec in seen.outputs[:4])}"
+
+
+def _of_picture(seen: Look, name: str, head: TensorSpec) -> Guess:
+    labels = len(seen.model.labels)
+    if head.rank == 1:
+        return _classes_or_vector(seen, name, head, labels)
+    if head.rank == 3:
+        return Guess(Kind.MASKS)
+    doubt = _against_detector(seen, head, labels) if head.rank == 2 else _several(seen)
+    return Guess(Kind.PICTURE, doubt) if doubt else Guess(Kind.DETECTOR)
+
+
+def _against_detector(seen: Look, head: TensorSpec, labels: int) -> str:
+    """Why it is no head of YOLOv8 or 11, [4+classes,anchors]; "" where it is one."""
+    assert seen.picture is not None
+    assert seen.picture.picture is not None
+    _, height, width = seen.picture.picture
+    rows, anchors = head.shape
+    if anchors != height * width * 21 // 1024:  # strides 8, 16 and 32
+        return f"a head of {head}, and YOLOv8 has {height * width * 21 // 1024} anchors at {height}x{width}"
+    if not isinstance(rows, int) or rows < 5 or (labels and rows != 4 + labels):
+        return f"a head of {head}, and YOLOv8 has 4 rows and one for each of {labels or 'its'} classes"
+    return ""
+
+
+def _classes_or_vector(seen: Look, name: str, head: TensorSpec, labels: int) -> Guess:
+    count = head.shape[0]
+    last = _last(seen.model.skeleton.model.graph, name)
+    sure = last in _PROBABILITIES
+    if sure or (labels and labels == count) or count in _IMAGENET or _CLASS.search(name):
+        return Guess(Kind.CLASSIFIER, probabilities=sure)
+    if _VECTOR.search(name):
+        return Guess(Kind.IMAGE_ENCODER)
+    if count in _USUAL_LENGTHS:
+        return Guess(Kind.IMAGE_ENCODER, f"{count} numbers are usual for a vector, but they may be classes")
+    return Guess(Kind.CLASSIFIER, f"{count} numbers may be classes, or a vector")
+
+
+def _last(graph: onnx.GraphProto, output: str) -> str:
+    """The operator that computes an output, behind what only moves values."""
+    makers = {name: node for node in graph.node for name in node.output}
+    node = makers.get(output)
+    while node is not None and node.op_type in _THROUGH and node.input:
+        node = makers.get(node.input[0])
+    return node.op_type if node is not None else ""

@@ -1,0 +1,67 @@
+"""The command `gepipe new`: a graph.py to start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+from rich.text import Text
+
+from ops import WrongUse
+
+from ..command import AsJson, Debug, app, errors, out, print_json
+from .draft import Draft, draft
+
+
+@app.command()
+def new(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="model.onnx or model.pb")],
+    place: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="What to write.")] = Path("graph.py"),
+    vocab: Annotated[
+        Optional[Path], typer.Option("--vocab", metavar="FILE", help="Of a text model. By default vocab.txt by it.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    as_json: AsJson = False, debug: Debug = False,
+) -> None:  # fmt: skip
+    """Write a pipeline to start from, by what a model's file says; what it could not know is marked CHECK."""
+    with errors(debug):
+        if place.suffix != ".py":
+            raise WrongUse(f"{place} is no Python file", fix="give it a name that ends with .py")
+        if vocab is not None and not vocab.is_file():
+            raise WrongUse(f"there is no file {vocab}", fix="name a vocabulary, one token a line")
+        made = draft(model, place, vocab)
+        _write(made, place, force)
+        following = _next(made, place)
+        if as_json:
+            checks = [check._asdict() for check in made.checks]
+            print_json({"file": str(place), "kind": made.kind.name.lower(), "checks": checks, "next": following})
+            return
+        out.print(Text(f"{place}: {made.kind.value}"), soft_wrap=True)
+        for check in made.checks:
+            out.print(Text(f"  {place}:{check.line}: {check.text}"), soft_wrap=True)
+        out.print(Text("\nnext:"))
+        for command in following:
+            out.print(Text(f"  {command}"), soft_wrap=True)
+
+
+def _write(made: Draft, place: Path, force: bool) -> None:
+    """Errors: WrongUse where there is a file already, or none can be written."""
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with place.open("w" if force else "x", encoding="utf-8") as file:
+            file.write(made.text)
+    except FileExistsError:
+        raise WrongUse(f"{place} is there", fix="name another file with -o, or write over it with --force") from None
+    except OSError as error:
+        raise WrongUse(f"{place} cannot be written: {error.strerror}", fix="name another file with -o") from error
+
+
+_VALUES = {"image": "@photo.jpg", "text": "hello"}
+
+
+def _next(made: Draft, place: Path) -> list[str]:
+    inputs = "".join(f" -i {name}={_VALUES.get(name, f'@{name}.npy')}" for name in made.inputs)
+    gears = f" --gears {made.gears}" if made.gears else ""
+    words = (f"check {place}", f"run {place}{inputs}", f"export {place} -o models")
+    return [f"gepipe {command}{gears}" for command in words]

@@ -1,0 +1,144 @@
+"""The command `gepipe report`: a pipeline on one HTML page."""
+
+from __future__ import annotations
+
+import itertools
+import platform
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import cv2
+import numpy as np
+import onnxruntime
+import typer
+
+from ge_engine.cores import usable_cores
+from ge_engine.whole_file import write_whole
+from ops import WrongUse
+
+from ..bench import Report, Settings, concurrencies, sweep
+from ..bench.in_process import SessionTarget
+from ..command import (
+    Debug,
+    DeploymentFile,
+    DeviceName,
+    GearsText,
+    Streams,
+    Target,
+    app,
+    check_device,
+    errors,
+    make_plan,
+    note,
+    open_session,
+    settings_of,
+)
+from ..draw.times import read_times, read_trace
+from ..load import load
+from ..plan import Plan
+from ..profile import Stats
+from ..samples import session_samples
+from .content import Content
+from .found import all_findings
+from .page import page
+
+_WINDOWS = 4  # at least, in the time of a measurement: one to warm up, and three that agree
+_TRACED = 8  # samples
+_TIMEOUT_S = 60.0
+
+
+@app.command()
+def report(
+    target: Target,
+    output: Annotated[
+        Optional[Path], typer.Option("-o", "--output", metavar="FILE", help="By default NAME.html.")
+    ] = None,
+    bench: Annotated[
+        Optional[str], typer.Option("--bench", metavar="SECONDS", help="Measure as long with each number of clients.")
+    ] = None,
+    concurrency: Annotated[
+        str, typer.Option("--concurrency", metavar="RANGE", help='Clients at once, for --bench: "1,2,4".')
+    ] = "1,2,4",
+    inputs: Annotated[
+        Optional[list[str]],
+        typer.Option("-i", "--input", metavar="NAME=VALUE", help="Measure with it, or @FILE. By default random data."),
+    ] = None,
+    trace: Annotated[
+        Optional[Path], typer.Option("--trace", metavar="FILE", help="Show this trace. By default one of --bench.")
+    ] = None,
+    device: DeviceName = "cpu", gears: GearsText = None, streams: Streams = None, deployment: DeploymentFile = None,
+    debug: Debug = False,
+) -> None:  # fmt: skip
+    """Write one HTML page about a pipeline: its picture, plan and gears, what was measured, and what may hurt."""
+    with errors(debug):
+        seconds = None if bench is None else _seconds(bench)
+        wanted = concurrencies(concurrency)
+        settings = settings_of(deployment, gears, streams)
+        check_device(device)
+        graph = load(target).validate(settings)
+        file = output or Path(f"{graph.name}.html")
+        if not file.absolute().parent.is_dir():
+            raise WrongUse(f"{file.absolute().parent} is no folder", fix="make it, or name another")
+        samples = session_samples(graph.inputs, inputs, None, graph.name)
+        plan = make_plan(graph, settings)
+        document = None if trace is None else _trace_of(trace, plan)
+        measured, stats = None, None
+        if seconds is not None:
+            measured, stats, own = _measured(plan, device, samples, wanted, seconds, made_up=not inputs)
+            document = document or own
+        note("looking for what may hurt, in the models and in an export")
+        found = all_findings(plan, samples if inputs else None)
+        content = Content(plan, measured, stats, document, found, _machine())
+        try:
+            write_whole(file, page(content))
+        except OSError as error:
+            raise WrongUse(f"{file} cannot be written: {error.strerror}", fix="name another file") from error
+        note(f"{file}")
+
+
+def _seconds(text: str) -> float:
+    """As "5" or "5s". Errors: WrongUse."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*s?", text)
+    if match is None or not 0 < float(match[1]) <= 3600:
+        raise WrongUse(f"--bench is {text!r}", fix='give seconds, up to 3600, as "5"')
+    return float(match[1])
+
+
+def _trace_of(file: Path, plan: Plan) -> dict[str, Any]:
+    """Errors: WrongUse for a file that is no trace, or one of another pipeline."""
+    read_times(file, [step.name for step in plan.graph.steps], plan.built)
+    return read_trace(file)
+
+
+def _measured(
+    plan: Plan, device: str, samples: Sequence[Mapping[str, Any]], wanted: Sequence[int], seconds: float, made_up: bool
+) -> tuple[Report, Stats, dict[str, Any]]:
+    """A bench, where its time went, and then a trace of a few samples. Errors: WrongUse where samples are refused."""
+    kept: list[Report] = []
+    window = Settings(window_s=seconds / _WINDOWS, max_windows=_WINDOWS + 2)
+    with open_session(plan, device) as session:
+        measuring = SessionTarget(session, samples, 1, _TIMEOUT_S, made_up=made_up)
+        done = sweep(measuring, measuring.where, wanted, window, kept.append, counted_by="the session", say=note)
+        stats = session.stats()
+        with tempfile.TemporaryDirectory(prefix="gepipe") as folder:
+            file = Path(folder) / "trace.json"
+            with session.trace(file):
+                for _ in session.map(itertools.islice(itertools.cycle(samples), _TRACED)):
+                    pass
+            return done, stats, read_trace(file)
+
+
+def _machine() -> str:
+    versions = {
+        "Python": platform.python_version(),
+        "gepipe": version("gepipe"),
+        "ONNX Runtime": onnxruntime.__version__,
+        "numpy": np.__version__,
+        "OpenCV": cv2.__version__,
+    }
+    packages = ", ".join(f"{name} {number}" for name, number in versions.items())
+    return f"{usable_cores()} cores of {platform.system()} {platform.machine()} with {packages}"

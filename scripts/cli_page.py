@@ -1,0 +1,71 @@
+"""The page of the command line, docs/reference/cli.md: every command and option, taken from the app itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import typer.main
+from rule_pages import plain
+
+from pipeline.cli import app
+
+PAGE = "reference/cli.md"
+INTRODUCTION = """\
+# Command line
+
+`gepipe COMMAND --help` says the same of one command.
+
+A pipeline is named as `graph.py` (its only Pipeline, else the one called `pipeline`), as `graph.py:name`, or as
+`module:name`. Answers go to the standard output; notes and errors go to the error output. The exit code is 0, 1 for
+what failed or was found, and 2 for a wrong use. Every command has `--debug`, which shows tracebacks.
+"""
+EVERYWHERE = ("--debug", "--help")
+
+
+def pages() -> dict[str, str]:
+    """By their paths in docs."""
+    group = typer.main.get_command(app)
+    sections = (_section(name, command) for name, command in _commands("gepipe", group))
+    return {PAGE: "\n".join([INTRODUCTION, *sections])}
+
+
+def _commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """Depth first, as --help lists them."""
+    if not hasattr(command, "commands"):
+        yield name, command
+        return
+    for short, inner in command.commands.items():
+        if not inner.hidden:
+            yield from _commands(f"{name} {short}", inner)
+
+
+def _section(name: str, command: Any) -> str:
+    parameters = [
+        parameter
+        for parameter in command.params
+        if not getattr(parameter, "hidden", False) and not set(parameter.opts) & set(EVERYWHERE)
+    ]
+    words = [_argument(parameter) for parameter in parameters if parameter.param_type_name == "argument"]
+    rows = "".join(f"| {' | '.join(_row(parameter))} |\n" for parameter in parameters)
+    usage = " ".join([name, *words, "[OPTIONS]"])
+    help_text = plain(" ".join((command.help or "").split()))
+    table = f"\n| option | by default | meaning |\n|---|---|---|\n{rows}" if rows else ""
+    return f"## {name}\n\n`{usage}`\n\n{help_text}\n{table}"
+
+
+def _argument(parameter: Any) -> str:
+    metavar = str(parameter.metavar or parameter.name.upper())
+    return metavar if parameter.required else f"[{metavar}]"
+
+
+def _row(parameter: Any) -> tuple[str, str, str]:
+    if parameter.param_type_name == "argument":
+        written = f"`{_argument(parameter)}`"
+    else:
+        names = [*sorted(parameter.opts, key=len), *parameter.secondary_opts]
+        value = "" if parameter.is_flag else f" {parameter.metavar or 'VALUE'}"
+        written = ", ".join(f"`{name}{value}`" for name in names)
+    default = parameter.default
+    shown = "" if default is None or isinstance(default, bool) or parameter.required else f"`{default}`"
+    return written.replace("|", "\\|"), shown.replace("|", "\\|"), plain(" ".join((parameter.help or "").split()))

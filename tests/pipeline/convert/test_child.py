@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from ops import ModelError, WrongUse
+from pipeline.convert.child import run
+
+
+def test_what_a_program_prints_is_returned() -> None:
+    assert run(sys.executable, ["-c", "print(6 * 7)"]).strip() == "42"
+
+
+def failure(code: str) -> ModelError | WrongUse:
+    with pytest.raises((ModelError, WrongUse)) as error:
+        run(sys.executable, ["-c", code])
+    assert isinstance(error.value, (ModelError, WrongUse))
+    return error.value
+
+
+@pytest.mark.parametrize(
+    ("module", "fix"),
+    [
+        ("tf2onnx.convert", 'pip install "gepipe[tensorflow]"'),
+        ("no_such_framework", "pip install no_such_framework"),
+    ],
+)
+def test_a_module_that_is_not_installed_is_named_with_the_extra(module: str, fix: str) -> None:
+    error = failure(f"raise ModuleNotFoundError(\"No module named '{module}'\")")
+    assert error.message == f"{sys.executable} has no module {module.partition('.')[0]}"
+    assert error.fix == f"{fix}; or name an interpreter that has it: --python"
+
+
+def test_a_failure_is_told_in_the_programs_own_last_words() -> None:
+    assert failure("import sys; sys.exit('gepipe: there is no file net.py')").message == "there is no file net.py"
+    ops = "Counter({'Foo': 2})"
+    assert failure(f'raise SystemExit("Unsupported ops: {ops}")').message == "tf2onnx has no ONNX for {'Foo': 2}"
+    message = failure("import sys; print('W0 noise', file=sys.stderr); raise ValueError('shapes differ')").message
+    assert message.startswith("the conversion failed:\n  ")
+    assert message.endswith("ValueError: shapes differ")
+    assert "noise" not in message
+
+
+def test_an_interpreter_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WrongUse, match="does not run: No such file"):
+        run(str(tmp_path / "python"), [])

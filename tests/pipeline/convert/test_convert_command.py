@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import command_line
+import pytest
+from onnx_files import scale_model
+
+
+def gepipe(*words: str) -> tuple[int, str, str]:
+    result = command_line.gepipe("convert", *words, COLUMNS="120")
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_it_prints_how_far_the_two_are_apart_and_what_is_there_now(tmp_path: Path) -> None:
+    source, target = scale_model(tmp_path / "m.onnx"), tmp_path / "n.onnx"
+    code, told, _ = gepipe(str(source), "-o", str(target))
+    assert code == 0
+    heading, first, second, file = told.splitlines()
+    assert heading.split() == ["inputs", "output", "shape", "max", "abs", "relative"]
+    assert first.split() == ["ok", "random", "1", "y", "[1,4]", "0.0e+00", "0.0e+00"]
+    assert second.split()[4] == "[3,4]"
+    assert file == str(target)
+    code, told, _ = gepipe(str(source), "-o", str(target), "--json")
+    document = json.loads(told)
+    assert (document["kind"], document["files"], len(document["rows"])) == ("ONNX", [str(target)], 2)
+
+
+def test_what_departs_is_exit_1_and_nothing_is_written(tmp_path: Path) -> None:
+    code, told, _ = gepipe(str(scale_model(tmp_path / "m.onnx")), "-o", str(tmp_path / "n.onnx"), "--tolerance", "-1")
+    assert code == 1
+    assert told.splitlines()[-1] == "NOT converted: it departs from its source by more than -1; nothing was written"
+    assert not (tmp_path / "n.onnx").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--outputs", "a,,b"), "--outputs 'a,,b' has an empty name"),
+        (("--at", "height"), "--at 'height' is no size"),
+        (("--at", "height=0"), "--at 'height=0' is no size"),
+        (("--target", "24.03"), "there is no target 24.03"),
+        (("--gears", "1,1"), "gears (1, 1) are not distinct"),
+        (("--data", "none.npz"), "none.npz cannot be read"),
+    ],
+)
+def test_what_was_typed_wrong_is_exit_2(tmp_path: Path, words: tuple[str, ...], message: str) -> None:
+    source = str(scale_model(tmp_path / "m.onnx"))
+    code, _, told = gepipe(source, "-o", str(tmp_path / "n.onnx"), *words)
+    assert code == 2
+    assert message in told

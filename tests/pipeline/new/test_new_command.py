@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import failed, gepipe
+from onnx_files import scale_model
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "300")
+    scale_model(tmp_path / "scale.onnx")
+    return Path("scale.onnx")
+
+
+def test_new_writes_a_pipeline_that_passes_check_and_says_what_comes_next(model: Path) -> None:
+    result = gepipe("new", str(model))
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines() == [
+        "graph.py: a sample to what the model makes of it",
+        "  graph.py:7: what the model is for is not sure: its inputs are neither one picture nor the ids of a text",
+        "",
+        "next:",
+        "  gepipe check graph.py",
+        "  gepipe run graph.py -i x=@x.npy",
+        "  gepipe export graph.py -o models",
+    ]
+    assert 'Model("scale.onnx")' in Path("graph.py").read_text(encoding="utf-8")
+    assert gepipe("check", "graph.py").exit_code == 0
+    answer = gepipe("run", "graph.py", "-i", "x=[1, 2, 3, 4]", "--json")
+    assert json.loads(answer.stdout) == {"y": [2, 4, 6, 8]}
+
+
+def test_a_file_that_is_there_is_left_alone_unless_forced(model: Path) -> None:
+    Path("graph.py").write_text("mine", encoding="utf-8")
+    said = failed(2, "new", str(model))
+    assert "graph.py is there" in said
+    assert "--force" in said
+    assert Path("graph.py").read_text(encoding="utf-8") == "mine"
+    assert gepipe("new", str(model), "--force").exit_code == 0
+    assert Path("graph.py").read_text(encoding="utf-8") != "mine"
+
+
+def test_json_holds_the_kind_the_checks_and_the_commands(model: Path) -> None:
+    result = gepipe("new", str(model), "-o", "deep/er/scale.py", "--json")
+    document = json.loads(result.stdout)
+    assert document["file"] == str(Path("deep/er/scale.py"))
+    assert document["kind"] == "unknown"
+    assert [check["line"] for check in document["checks"]] == [7]
+    assert document["next"][0] == f"gepipe check {Path('deep/er/scale.py')}"
+    assert gepipe("check", "deep/er/scale.py").exit_code == 0
+
+
+def test_a_batch_that_the_file_fixes_is_in_the_commands(model: Path) -> None:
+    scale_model(Path("four.onnx"), dims=(4, 4))
+    result = gepipe("new", "four.onnx")
+    assert "the file fixes its batch to 4: give --gears 4" in result.stdout
+    assert "  gepipe check graph.py --gears 4" in result.stdout.splitlines()
+    assert gepipe("check", "graph.py", "--gears", "4").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("none.onnx",), "there is no file"),
+        (("scale.onnx", "-o", "graph.txt"), "graph.txt is no Python file"),
+        (("scale.onnx", "--vocab", "none.txt"), "there is no file none.txt"),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_nothing_written(words: tuple[str, ...], message: str, model: Path) -> None:
+    code = 1 if message == "there is no file" else 2
+    assert message in failed(code, "new", *words)
+    assert not list(Path().glob("graph.*"))

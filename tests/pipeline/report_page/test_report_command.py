@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from command_line import failed, gepipe
+
+
+def sections(file: Path) -> list[str]:
+    return re.findall(r'<section id="(\w+)">', file.read_text(encoding="utf-8"))
+
+
+def test_a_report_needs_a_pipeline_and_nothing_else(graph: Path) -> None:
+    result = gepipe("report", "graph.py")
+    assert result.exit_code == 0, result.output
+    (file,) = graph.parent.glob("*.html")
+    assert result.stderr.splitlines()[-1] == file.name
+    assert sections(file) == ["picture", "plan", "gears", "passes", "findings", "settings"]
+
+
+def test_a_report_measures_where_it_is_told_to(graph: Path) -> None:
+    result = gepipe("report", "graph.py", "-o", "r.html", "--bench", "0.2s", "--concurrency", "1,2", "--gears", "1,2")
+    assert result.exit_code == 0, result.output
+    assert {"benchmark", "trace"} <= set(sections(graph.parent / "r.html"))
+
+
+def test_a_report_shows_a_trace_of_the_same_pipeline(graph: Path) -> None:
+    (graph.parent / "t.json").write_text('{"traceEvents": []}')
+    assert "t.json has no times of this pipeline" in failed(2, "report", "graph.py", "--trace", "t.json")
+
+
+@pytest.mark.parametrize("seconds", ["soon", "0", "5m", "99999"])
+def test_a_time_that_is_none_is_refused(graph: Path, seconds: str) -> None:
+    assert f"--bench is '{seconds}'" in failed(2, "report", "graph.py", "--bench", seconds)
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(graph: Path) -> None:
+    said = failed(2, "report", "graph.py", "-o", "no/r.html", "--bench", "60")
+    assert "is no folder" in said
+    assert "measuring" not in said

@@ -1,0 +1,36 @@
+"""A precision that is emulated in-process is emulated by the stand-in too: the same bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny
+from served import ask
+from triton_servers import Start, triton_server
+
+from pipeline.triton.releases import TARGETS
+
+pytest.importorskip("tritonclient.http")
+pytestmark = pytest.mark.triton
+__all__ = ["triton_server"]  # a fixture
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_is_served_in_fp16_is_what_runs_in_process(target: str, tmp_path: Path, triton_server: Start) -> None:
+    samples = tiny.vectors(4)
+    wanted = {}
+    for precision in ("origin", "fp16", "cube_fp16in_fp32out"):
+        plan = tiny.vector_pipeline(tmp_path).compile(
+            gears=(1, 2, 4), target=target, precision=precision, name_prefix=f"{precision}_"
+        )
+        plan.export(tmp_path / "models")
+        with plan.session() as session:
+            wanted[precision] = np.stack([session.run(**sample)["y"] for sample in samples])
+    assert len({array.tobytes() for array in wanted.values()}) == 3
+    server = triton_server(tmp_path / "models", target=target)
+    for precision, want in wanted.items():
+        for n in (1, 3, 4):
+            x = np.stack([sample["x"] for sample in samples[:n]])
+            assert ask(server.url, f"{precision}_vector", {"x": x})["y"].tobytes() == want[:n].tobytes()
