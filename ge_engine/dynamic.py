@@ -29,9 +29,12 @@ def values_of(model: onnx.ModelProto) -> dict[str, onnx.ValueInfoProto]:
 def dynamic_chains(model: onnx.ModelProto, values: Mapping[str, onnx.ValueInfoProto]) -> dict[str, Chain]:
     """For each tensor without a fixed shape: the nodes from the one that causes it to the one that makes it."""
     chains: dict[str, Chain] = {}
+    behind: dict[str, Chain] = {}  # all that is computed from one: its size, too, which may be the size of another
     for node in model.graph.node:
-        for name in node.output:
-            if name and not is_fixed(shape_of(values[name])):
-                cause = next((chains[read] for read in node.input if read in chains), ())
-                chains[name] = (*cause, node.name)
+        before = [known[read] for known in (chains, behind) for read in node.input if read in known]
+        chain = (*(before[0] if before else ()), node.name)
+        open_names = [name for name in node.output if name and not is_fixed(shape_of(values[name]))]
+        chains.update(dict.fromkeys(open_names, chain))
+        if before or open_names:
+            behind.update(dict.fromkeys(filter(None, node.output), chain))
     return chains

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,13 +15,15 @@ from ops import Array
 
 
 class NpzWriter:
-    """A context manager; numpy.load reads the file. Any name will do, and nothing is pickled.
+    """A context manager; numpy.load reads the file, which is there when all of it is. Nothing is pickled.
 
-    Bytes become uint8[n]; an array of texts one of fixed width.
+    Any name will do. Bytes become uint8[n]; an array of texts one of fixed width.
     """
 
     def __init__(self, path: Path) -> None:
-        self._zip = zipfile.ZipFile(path, "w", zipfile.ZIP_STORED, allowZip64=True)
+        self._path = path
+        self._part = path.with_name(f".{path.name}.{os.getpid()}")
+        self._zip = zipfile.ZipFile(self._part, "w", zipfile.ZIP_STORED, allowZip64=True)
 
     def add(self, name: str, value: Any) -> None:
         """One more array."""
@@ -30,7 +34,13 @@ class NpzWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self._zip.close()
+        try:
+            self._zip.close()
+            if error is None:
+                os.replace(self._part, self._path)
+        finally:
+            with suppress(OSError):
+                self._part.unlink()
 
 
 def _plain(value: Any) -> Array:

@@ -28,7 +28,8 @@ def fix_inputs(model: onnx.ModelProto, shapes: Mapping[str, Shape]) -> None:
         if value.name in shapes:
             set_shape(value, shapes[value.name])
     for value in model.graph.output:
-        value.type.tensor_type.ClearField("shape")
+        if value.type.HasField("tensor_type"):  # to ask a sequence for it would make a tensor of it
+            value.type.tensor_type.ClearField("shape")
     del model.graph.value_info[:]
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 import onnx
 import onnx.inliner
 from google.protobuf.message import DecodeError as ProtobufError
+from google.protobuf.message import Message
 from onnx import TensorProto
 
 from ops import ModelError
@@ -148,20 +149,16 @@ def _check_outputs(graph: onnx.GraphProto) -> None:
         seen.add(value.name)
 
 
-def _check_text(model: onnx.ModelProto) -> None:
+def _check_text(message: Message) -> None:
     """Protobuf hands out what is not UTF-8 as bytes; nothing here can do anything with such a name."""
-    texts = [text for entry in model.metadata_props for text in (entry.key, entry.value)]
-    for graph in graphs(model.graph):
-        values = (*graph.input, *graph.output, *graph.value_info)
-        texts += [value.name for value in values]
-        texts += [dim.dim_param for value in values for dim in value.type.tensor_type.shape.dim]
-        texts += [tensor.name for tensor in graph.initializer]
-        for node in graph.node:
-            texts += [node.name, node.op_type, node.domain, *node.input, *node.output]
-            texts += [attribute.name for attribute in node.attribute]
-    for text in texts:
-        if not isinstance(text, str):
-            raise ModelError(f"it holds a name that is not UTF-8: {text!r}", fix=_EXPORT)
+    for field, value in message.ListFields():
+        if field.type not in (field.TYPE_MESSAGE, field.TYPE_STRING):
+            continue
+        for one in (value,) if isinstance(value, (str, bytes, Message)) else value:
+            if isinstance(one, Message):
+                _check_text(one)
+            elif not isinstance(one, str):
+                raise ModelError(f"it holds a name that is not UTF-8: {one!r}", fix=_EXPORT)
 
 
 def _parse(path: str) -> onnx.ModelProto:

@@ -52,11 +52,16 @@ def refer(tensor: TensorProto, location: str, offset: int, length: int, form: st
 
 
 def nbytes(tensor: TensorProto) -> int:
-    """How many bytes the raw values take; types of less than a byte are packed."""
-    count = math.prod(tensor.dims)
-    if tensor.data_type in (TensorProto.INT4, TensorProto.UINT4):
+    """How many bytes the raw values take."""
+    return bytes_of(math.prod(tensor.dims), tensor.data_type)
+
+
+def bytes_of(count: int, element: int) -> int:
+    """The bytes of so many values of ONNX's type; types of less than a byte are packed."""
+    if element in (TensorProto.INT4, TensorProto.UINT4, TensorProto.FLOAT4E2M1):
         return (count + 1) // 2
-    return count * helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
+    itemsize: int = helper.tensor_dtype_to_np_dtype(element).itemsize
+    return count * itemsize
 
 
 def resolve(tensor: TensorProto, model_path: str) -> None:

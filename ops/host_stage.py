@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .article import kind
 from .errors import GepipeError, OpError
 from .op import Op
 from .spec import Array, Counted, TensorSpec
@@ -147,7 +148,7 @@ class _Runner:
             ) from error
         results = (result,) if self.single else result
         if not isinstance(results, (tuple, list)) or len(results) != len(self.checks):
-            count = len(results) if isinstance(results, (tuple, list)) else f"a {type(results).__name__} for the"
+            count = len(results) if isinstance(results, (tuple, list)) else f"{kind(results)} for the"
             raise OpError(
                 f"returned {count} outputs, declared {len(self.checks)}",
                 fix="return what infer says",
@@ -194,9 +195,9 @@ class _Check:
     def fault(self, value: Any) -> str:
         spec = self.spec
         if not spec.shape:
-            return "" if isinstance(value, bytes) else f"{self.what}{spec} is a {type(value).__name__}, not bytes"
+            return "" if isinstance(value, bytes) else f"{self.what}{spec} is {kind(value)}, not bytes"
         if not isinstance(value, np.ndarray):
-            return f"{self.what}{spec} is a {type(value).__name__}, not an array"
+            return f"{self.what}{spec} is {kind(value)}, not an array"
         if value.dtype == self.dtype and (
             value.shape == self.shape or (self.shape is None and fits(value.shape, spec))
         ):

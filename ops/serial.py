@@ -11,6 +11,7 @@ import math
 import os
 from typing import Any
 
+from .article import kind
 from .asset import Asset
 from .errors import SpecError
 from .op import REGISTRY, Op, op_key
@@ -53,7 +54,7 @@ def _encode(value: Any, name: str, folder: str) -> Any:
     if isinstance(value, (tuple, list)):
         return [_encode(item, name, folder) for item in value]
     raise SpecError(
-        f"attribute {name} is a {type(value).__name__}",
+        f"attribute {name} is {kind(value)}",
         fix="use bool, int, float, str, None, tuples of them, or an Asset",
     )
 

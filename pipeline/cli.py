@@ -80,7 +80,7 @@ def plan(
     target: Annotated[Optional[str], typer.Argument(metavar="PIPELINE", help="As for check.")] = None,
     gears: GearsText = None, streams: Streams = None, exact: Exact = False, deployment: DeploymentFile = None,
     measure: Annotated[
-        bool, typer.Option("--measure", help="First measure the cost table, for plans that run on this CPU.")
+        bool, typer.Option("--measure", help="First measure the cost table, for plans with model_backend=onnxruntime.")
     ] = False,
     what_if: asking.Question = None, what_if_from: asking.Measurements = None,
     dump: Annotated[
@@ -100,7 +100,10 @@ def plan(
             return
         assert target is not None
         settings = settings_of(deployment, gears, streams, exact)
-        compiled = make_plan(load(target).validate(settings), settings)
+        if measure and settings.model_backend != costs.WEIGHED:
+            used = f"the table is used with model_backend='{costs.WEIGHED}'"
+            note(f"this plan is placed for {settings.model_backend}; {used}")
+        compiled = make_plan(load(target).validate(settings), settings, prints=asked is None)
         if dump is not None:
             note(f"{len(compiled.dump_graph(dump))} files are in {dump}")
         if asked is not None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -19,6 +19,7 @@ from rich.text import Text
 from ge_engine.devices import open_device
 from ops import DeviceError, SpecError, ValidationError, WrongUse
 
+from .bars import compiling
 from .deployment import Deployment
 from .graph import Graph
 from .plan import Plan
@@ -96,29 +97,19 @@ def check_device(name: str) -> None:
         raise WrongUse(error.message, fix=error.fix) from error
 
 
-def make_plan(graph: Graph, settings: Deployment) -> Plan:
-    """Compile, with a progress bar."""
-    with _progress() as show:
-        return Plan.of(graph, settings, show)
+def make_plan(graph: Graph, settings: Deployment, *, prints: bool = False) -> Plan:
+    """Compile, with a progress bar. prints: the findings are printed, and need no note."""
+    with compiling(err) as show:
+        plan = Plan.of(graph, settings, show)
+    if plan.uncached and not prints:
+        note(plan.uncached)
+    return plan
 
 
 def open_session(plan: Plan, device: str) -> Session:
     """With a progress bar: for an NPU it compiles, too."""
-    with _progress() as show:
+    with compiling(err) as show:
         return plan.session(device, show)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar on stderr, where that is a terminal; it goes when all is done."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
-        task = progress.add_task("compile", total=None)
-
-        def show(what: str, done: int, total: int) -> None:
-            progress.update(task, description=what, completed=done, total=total)
-
-        yield show
 
 
 @contextmanager
@@ -154,6 +145,15 @@ def new_table(*headings: str) -> Table:
 
 
 def print_json(document: Any) -> None:
-    """UTF-8 as it is; other encodings get escapes, which every JSON reader understands."""
+    """UTF-8 as it is; other encodings get escapes, which every JSON reader understands. What is no number is null."""
     utf8 = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
-    sys.stdout.write(json.dumps(document, ensure_ascii=not utf8, indent=1) + "\n")
+    sys.stdout.write(json.dumps(_without_infinity(document), ensure_ascii=not utf8, indent=1) + "\n")
+
+
+def _without_infinity(value: Any) -> Any:
+    """As JSON has it, which knows no infinity."""
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _without_infinity(item) for key, item in value.items()}
+    return [_without_infinity(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ge_engine.cache import cache_folder
+from ge_engine.cache import Cache, cache_folder
 from ge_engine.whole_file import write_whole
 from ops import Counted, Graded, Op, TensorSpec
 from ops.host_stage import Step
@@ -18,6 +18,7 @@ from ops.host_stage import Step
 from .deployment import Deployment
 
 FORMAT = 1
+WEIGHED = "onnxruntime"  # the model_backend whose plans are weighed by this machine's table
 # What a side of unknown size is taken for, by the names that ops give it.
 PICTURE = {"H": 1080, "W": 1920, "resized_height": 256, "resized_width": 341}
 UNKNOWN_SIDE = 256
@@ -70,7 +71,7 @@ class Costs:
         costs a byte on the host, so that fewer bytes win; an op in the NPU's graph counts as nothing beside it. In one
         process on a CPU the stages share their buffers, and a byte costs little more than its cache line.
         """
-        if deployment.model_backend == "npu_ge":
+        if deployment.model_backend != WEIGHED:
             return cls("npu_ge", graph={}, byte=10.0)
         return measured_before() or cls("built in")
 
@@ -133,8 +134,12 @@ def _side(dim: Any) -> int:
 
 
 def file() -> Path:
-    """Where this machine's table is kept. Errors: OSError for a user who has no home."""
-    return cache_folder() / "costs.json"
+    """Where this machine's table is kept: beside what is compiled, which may be off.
+
+    Errors: OSError for a user who has no home; BuildError for settings of the cache that are none.
+    """
+    cache = Cache.of_environment()
+    return (cache_folder() if cache is None else cache.folder) / "costs.json"
 
 
 def measured_before() -> Costs | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Counters:
     """What has been counted so far; one minus an earlier one is what happened between.
 
@@ -27,6 +27,11 @@ class Counters:
     busy_ns: int = 0
     batches: Mapping[int, int] = field(default_factory=dict)
     instances: int = 0
+
+    def __repr__(self) -> str:
+        """Without what is zero."""
+        values = ((part.name, getattr(self, part.name)) for part in fields(self))
+        return f"Counters({', '.join(f'{name}={value!r}' for name, value in values if value)})"
 
     def __sub__(self, earlier: Counters) -> Counters:
         counts = {name: getattr(self, name) - getattr(earlier, name) for name in _COUNTS}

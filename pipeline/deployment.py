@@ -38,7 +38,8 @@ class Batching:
     """How the samples of submit and map are merged.
 
     max_delay_us: how long a sample that is ready for the device waits for others; 0 waits only while no stream is free.
-    preferred: a batch of one of these sizes does not wait; the largest of them is the most that is merged.
+    preferred: a batch of one of these sizes does not wait; the largest of them is the most that is merged. Choose them
+    among the gears: on a device with a graph for each gear, another size costs as much as the next gear.
     max_pending: how many samples of submit may wait to be started.
     timeout_us: a sample of submit that has waited so long is not started any more; 0 waits for ever.
 
@@ -210,7 +211,11 @@ def _microseconds(field: str, value: Any) -> None:
 
 def _known(what: str, cls: type[Any], fields: Mapping[str, Any]) -> None:
     known = [field.name for field in dataclasses.fields(cls)]
-    for name in fields:
+    of_batching = [] if cls is Batching else [field.name for field in dataclasses.fields(Batching)]
+    for name, value in fields.items():
+        if name in of_batching:
+            fix = f"it is a field of Batching: batching=Batching({name}={value!r})"
+            raise SpecError(f"{what} has no field {name!r}", fix=fix)
         if name not in known:
             raise SpecError(f"{what} has no field {name!r}", fix=near(str(name), known))
 

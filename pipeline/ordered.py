@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sized
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future
-from contextlib import closing
 from typing import TypeVar
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TimeElapsedColumn
-from rich.text import Text
 
 from ops import GepipeError
 
@@ -48,20 +43,3 @@ def ordered(
     finally:
         for future in ahead:
             future.cancel()
-
-
-class _Rate(ProgressColumn):
-    def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
-        return Text(f"{speed:.1f}/s" if speed else "")
-
-
-def with_progress(answers: Generator[Answer, None, None], samples: Iterable[object]) -> Generator[Answer, None, None]:
-    """The same answers, with a bar on the error output."""
-    columns = (BarColumn(), MofNCompleteColumn(), _Rate(), TimeElapsedColumn())
-    total = len(samples) if isinstance(samples, Sized) else None
-    with closing(answers), Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task("", total=total)
-        for answer in answers:
-            progress.advance(task)
-            yield answer

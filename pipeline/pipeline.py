@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from ops import DeclarationError, Edge, Finding, TensorSpec, Where
 from ops.op import Call, not_an_edge
 from ops.where import caller
 
+from .bars import compiling
 from .declaration import Constant, Declaration, Entry, Input, Node, Output, Ref
 from .deployment import Deployment
 from .graph import Graph
@@ -91,18 +94,25 @@ class Pipeline:
         self,
         deployment: Deployment | None = None,
         *,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
         cache: bool = True,
         **fields: Any,
     ) -> Plan:
         """Validate, and build the static graph of every gear. Takes a Deployment or its fields.
 
-        progress: called with what is being done, how much is done, and of how much. cache: whether what was built
-        before is taken from the compile cache, and what is built now is kept there.
+        progress: True shows a bar on the error output while something is built, where that is a terminal; a function is
+        called with what is being done, how much is done, and of how much.
+        cache: whether what was built before is taken from the compile cache, and what is built now is kept there. One
+        that cannot be used is warned of.
         Errors: ValidationError; BuildError naming the stage.
         """
         settings = Deployment.of(deployment, **fields)
-        return Plan.of(self.validate(settings), settings, progress, cache=cache)
+        graph = self.validate(settings)
+        with compiling() if progress is True else nullcontext(progress or None) as show:
+            plan = Plan.of(graph, settings, show, cache=cache)
+        if plan.uncached:
+            warnings.warn(plan.uncached, stacklevel=2)
+        return plan
 
     def _entry(self, entry: Entry) -> Edge:
         self._declaration.entries.append(entry)

@@ -66,6 +66,12 @@ class Plan:
         """What validate and build have to say."""
         return (*self.graph.advice, *(finding for stage in self.built.values() for finding in stage.findings))
 
+    @property
+    def uncached(self) -> str:
+        """Why the compile cache could not be used, and what to do; empty where it could, or is off."""
+        found = (f"{one.message}\nfix: {one.fix}" for one in self.findings if one.rule == "G58")
+        return next(found, "")
+
     def session(self, device: str | Device = "cpu", progress: Progress | None = None) -> Session:
         """Open the plan on a device: "cpu", "null", "npu:0", "npu:0,1", "npu" (the deployment's cards), or a Device.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ops import Graded, SampleError, TensorSpec
+from ops.article import kind
 from ops.host_stage import fits
 from ops.near import near
 from ops.spec import Dim
@@ -41,7 +42,7 @@ class SampleCheck:
         Errors: SampleError naming the input, with both specs.
         """
         if not isinstance(sample, (dict, Mapping)):  # of a Mapping Python asks in a long way
-            raise SampleError(f"a sample is a {type(sample).__name__}", fix="give a mapping of input names to values")
+            raise SampleError(f"a sample is {kind(sample)}", fix="give a mapping of input names to values")
         try:
             if sample.keys() != self._name_set:
                 raise self._wrong_names(sample)
@@ -89,7 +90,7 @@ def _bytes(declared: Input, value: Any) -> bytes:
         return bytes(value)
     if not isinstance(value, str):
         raise SampleError(
-            f"a {type(value).__name__}, wanted bytes",
+            f"{kind(value)}, wanted bytes",
             fix="give the file's bytes, or a str for text",
             where=_place(declared),
         )
@@ -114,9 +115,7 @@ def _fits(value: Any, spec: TensorSpec, sizes: dict[Dim, int]) -> bool:
 def _mismatch(declared: Input, value: Any) -> SampleError:
     spec, where = declared.spec, _place(declared)
     if not isinstance(value, np.ndarray):
-        return SampleError(
-            f"a {type(value).__name__}, wanted {spec}", fix=f"give a numpy array of {spec.dtype}", where=where
-        )
+        return SampleError(f"{kind(value)}, wanted {spec}", fix=f"give a numpy array of {spec.dtype}", where=where)
     got = f"{value.dtype}[{','.join(map(str, value.shape))}]"
     if value.dtype != spec.numpy:
         fix = f"convert it: .astype(np.{spec.dtype})"

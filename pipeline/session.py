@@ -20,10 +20,11 @@ from ge_engine.progress import Progress
 from ops import DeviceError, GepipeError, SampleError
 from ops.near import near
 
+from .bars import answering
 from .deployment import Deployment
 from .item import Item
 from .lease import ExecutionContext, size_index
-from .ordered import ordered, with_progress
+from .ordered import ordered
 from .pending import Answer
 from .profile import Stats, Trace, stats
 from .runner import Runner
@@ -131,13 +132,13 @@ class Session:
         Samples are taken one by one, as answers are asked for, a few batches ahead: memory stays bounded, and
         max_pending and timeout_us do not apply. An exception of `samples` itself is raised in its place. Ending early
         cancels what has not been started.
-        progress: show a bar on the error output.
+        progress: show a bar on the error output, with the rate so far and how many have failed.
         """
         _refuse_one("map", samples)
         scheduler = self._running_scheduler()
         scheduler.refuse_worker()
         answers = ordered(lambda sample: self._submit(sample, limited=False), samples, scheduler.window)
-        return with_progress(answers, samples) if progress else answers
+        return answering(answers, samples) if progress else answers
 
     @contextmanager
     def lease(self, stage: str | None = None, size: tuple[int, ...] | None = None) -> Iterator[ExecutionContext]:
@@ -193,12 +194,15 @@ class Session:
     def metrics(self, registry: CollectorRegistry | None = None) -> None:
         """Let a registry of prometheus-client (by default its own) show what is counted, under Triton's names.
 
-        It is asked for when somebody scrapes, and gone when the session is closed. Needs the extra `metrics`.
+        It is asked for when somebody scrapes. What a closed session has counted stays as long as another session of the
+        same pipeline is in the registry, for a counter may not fall. Needs the extra `metrics`.
         Errors: GepipeError where prometheus-client is not installed.
         """
         from .profile.metrics import register
 
-        self._endings.append(register(self._recorder, registry))
+        end = register(self._recorder, registry)
+        self._endings.append(end)
+        weakref.finalize(self, end).atexit = False  # for a session that nobody closes
 
     def close(self) -> None:
         """Finish what was accepted, then let go of the threads and the device. Later calls are refused."""

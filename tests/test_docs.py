@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from pages import NEEDS_SERVER, Shell, blocks, follow, programs, without_servers
+from pages import NEEDS_SERVER, Shell, blocks, follow, prints, programs, without_servers
 from pages import copy as copy
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -104,6 +104,13 @@ def test_what_a_page_says_of_a_measurement_is_true(page: str, words: str) -> Non
     what, of, least, most = MEASURED[page, words]
     assert words in " ".join(TEXTS[page].split())
     assert least <= figure(what) / (figure(of) if of else 1) <= most
+
+
+def test_a_gap_stands_for_lines_that_are_there_and_not_for_those_that_are_not() -> None:
+    assert prints("...\na\n...", "x\na\ny")
+    assert prints("a\n...", "a")
+    assert not prints("...\na\n...", "x")
+    assert not prints("a\n...", "")
 
 
 def labels(picture: Path) -> list[str]:

@@ -19,7 +19,7 @@ from ..stage import BuiltStage, Made, StageGraph
 from .folders import Held, new_folder
 from .key import key_of
 from .manifest import About
-from .store import FOLDER, OFF, Cache
+from .store import FOLDER, OFF, Cache, said
 
 
 def build_cached(
@@ -52,8 +52,15 @@ def _built(stage: StageGraph, gears: Gears, cache: Cache | None, progress: Progr
     held = new_folder(Path(tempfile.gettempdir()))
     try:
         return make(stage, gears, model, held.path, progress).built(stage, gears, notes), held
-    except BaseException:
+    except BaseException as error:
+        vanished = isinstance(error, Exception) and not held.path.exists()
         held.close()
+        if vanished:
+            raise BuildError(
+                f"{held.path} vanished while stage '{stage.name}' was built in it",
+                fix="let nobody clear the folder for temporary files meanwhile; TMPDIR names another",
+                where=stage.steps[0].where,
+            ) from error
         raise
 
 
@@ -125,6 +132,6 @@ def _unusable(stage: StageGraph, error: OSError) -> Finding:
         "G58",
         "advice",
         stage.steps[0].where,
-        f"stage '{stage.name}' was built without the compile cache: {error}",
+        f"stage '{stage.name}' was built without the compile cache: {said(error)}",
         f"give {FOLDER} a folder that can be written and has room, or set it to {OFF}",
     )

@@ -7,16 +7,20 @@ a file that is open keeps its folder from being renamed, which does as well.)
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import sys
 import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
 
 from .. import lock
 
 PREFIX = "gepipe-"
 IN_USE = "in_use"
+_FRESH_S = 3600  # an empty folder that is younger may belong to a process that is about to fill it
 
 
 def cache_folder() -> Path:
@@ -53,7 +57,11 @@ class Held:
                 shutil.rmtree(self.path, ignore_errors=True)
 
     def moved(self, path: Path) -> None:
-        """Rename the folder, which is to stay from now on. Errors: OSError where the place is taken."""
+        """Rename the folder, which is to stay from now on, for those whom the umask lets read.
+
+        Errors: OSError where the place is taken.
+        """
+        _share_by_umask(self.path)
         if not lock.HAS_LOCKS:  # then an open file would be in the way
             os.close(self._handle)
         try:
@@ -106,9 +114,18 @@ def hold(folder: Path) -> Held | None:
 
 
 def remove(folder: Path, aside: Path) -> bool:
-    """Take a folder away, unless somebody holds it; whether it went.
+    """Take a folder away, unless somebody holds it, or this user may not; whether it went. Otherwise as `take_away`."""
+    try:
+        return take_away(folder, aside)
+    except OSError:
+        return False
+
+
+def take_away(folder: Path, aside: Path) -> bool:
+    """Take a folder away; False where somebody holds it.
 
     aside: the name it has while it goes, so that nobody finds half of it.
+    Errors: OSError where this user may not.
     """
     handle = -1
     try:
@@ -121,8 +138,6 @@ def remove(folder: Path, aside: Path) -> bool:
             shutil.rmtree(aside, ignore_errors=True)
         else:
             aside.unlink()
-    except OSError:
-        return False
     finally:
         if handle >= 0:
             os.close(handle)
@@ -132,23 +147,39 @@ def remove(folder: Path, aside: Path) -> bool:
 def sweep(parent: Path) -> None:
     """Remove the folders that processes which are dead now have made in `parent`, and no others."""
     try:
-        left = [Path(entry.path) for entry in os.scandir(parent) if entry.name.startswith(PREFIX) and _is_ours(entry)]
+        ours = [entry for entry in os.scandir(parent) if entry.name.startswith(PREFIX) and _is_ours(entry)]
     except OSError:
         return
-    for folder in left:
-        remove(folder, Path(f"{folder}.gone"))
+    for entry in ours:
+        if _was_filled(entry):
+            remove(Path(entry.path), Path(f"{entry.path}.gone"))
+        elif re.fullmatch(rf"{PREFIX}[a-z0-9_]{{8}}", entry.name):  # it was ended before it came to that
+            with suppress(OSError):
+                if entry.stat().st_mtime < time.time() - _FRESH_S:
+                    os.rmdir(entry.path)  # nothing but an empty one goes
 
 
 def _is_ours(entry: os.DirEntry[str]) -> bool:
     try:
         made_by_us = not hasattr(os, "getuid") or entry.stat(follow_symlinks=False).st_uid == os.getuid()
-        return (
-            made_by_us
-            and entry.is_dir(follow_symlinks=False)
-            and stat.S_ISREG(os.lstat(os.path.join(entry.path, IN_USE)).st_mode)
-        )
+        return made_by_us and entry.is_dir(follow_symlinks=False)
     except OSError:
         return False
+
+
+def _was_filled(entry: os.DirEntry[str]) -> bool:
+    try:
+        return stat.S_ISREG(os.lstat(os.path.join(entry.path, IN_USE)).st_mode)
+    except OSError:
+        return False
+
+
+def _share_by_umask(folder: Path) -> None:
+    """A temporary folder is its owner's alone. What the umask gives to others is read off a file, which has it."""
+    with suppress(OSError):  # a disk without modes
+        mode = stat.S_IMODE((folder / IN_USE).stat().st_mode)
+        readers = mode & 0o444
+        os.chmod(folder, stat.S_IMODE(folder.stat().st_mode) | mode | readers >> 2)
 
 
 def _share(handle: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import tempfile
@@ -17,12 +18,13 @@ from ..lock import locked
 from ..stage import Made
 from . import manifest
 from .digests import Digests
-from .folders import IN_USE, PREFIX, Held, cache_folder, hold, new_folder, remove, sweep
+from .folders import IN_USE, PREFIX, Held, cache_folder, hold, new_folder, remove, sweep, take_away
 from .manifest import About, Damaged
 
 FOLDER, MOST = "GEPIPE_CACHE", "GEPIPE_CACHE_GB"
 OFF = "off"
 MOST_GB = 10.0
+NAME = 12  # letters of a key that people read
 _GB = 10**9
 _WAIT_S = 600  # for another process that builds the same; one that hangs must not keep all others from it
 _FORGET_S = 30 * 86400
@@ -30,17 +32,18 @@ _FORGET_S = 30 * 86400
 
 @dataclass(frozen=True)
 class Entry:
-    """One built stage on disk. about: None where the manifest is damaged."""
+    """One built stage on disk. about: None where the manifest is damaged. owner: another user, if it is another's."""
 
     key: str
     path: Path
     about: About | None
     nbytes: int
     last_used_s: float
+    owner: str = ""
 
     @property
     def name(self) -> str:
-        return self.key[:12]
+        return self.key[:NAME]
 
 
 class Cache:
@@ -129,28 +132,57 @@ class Cache:
         return manifest.moved(made, place)
 
     def entries(self) -> list[Entry]:
-        """What there is, the most recently used first. Errors: OSError."""
+        """What there is and this user may read, the most recently used first. Errors: OSError."""
         found = []
-        for place in (self.folder / "entries").glob("*"):
-            if re.fullmatch(r"[0-9a-f]{64}", place.name):
-                with suppress(FileNotFoundError):  # it goes while we look
-                    found.append(_entry(place))
+        for place in self._places():
+            with suppress(FileNotFoundError, PermissionError):  # it goes while we look, or it is another user's
+                found.append(_entry(place))
         return sorted(found, key=lambda entry: -entry.last_used_s)
 
-    def drop(self, entry: Entry) -> bool:
-        """Remove an entry, unless a plan holds it; whether it went. Errors: OSError."""
-        return remove(entry.path, self._aside())
+    def unreadable(self) -> dict[str, str]:
+        """The names of the entries that this user may not read, and whose they are. Errors: OSError."""
+        found = {}
+        for place in self._places():
+            try:
+                os.scandir(place).close()
+            except PermissionError:
+                found[place.name[:NAME]] = _owner(place) or "this user"
+            except OSError:  # a file, or it goes while we look: `entries` says
+                continue
+        return found
 
-    def clear(self, older_than_s: float = 0) -> list[Entry]:
-        """Remove what has not been used for so long, and is not in use now; what went. Errors: OSError."""
+    def drop(self, entry: Entry) -> bool:
+        """Remove an entry; False where a plan holds it. Errors: OSError where this user may not."""
+        return take_away(entry.path, self._aside())
+
+    def clear(
+        self, older_than_s: float = 0, stays: Callable[[Entry, OSError | None], None] = lambda entry, error: None
+    ) -> list[Entry]:
+        """Remove what has not been used for so long; what went.
+
+        stays: told of each entry that stays, with the reason; None: a plan holds it.
+        Errors: OSError.
+        """
         now = time.time()
-        gone = [entry for entry in self.entries() if entry.last_used_s <= now - older_than_s and self.drop(entry)]
+        gone = []
+        for entry in self.entries():
+            if entry.last_used_s <= now - older_than_s:
+                try:
+                    if self.drop(entry):
+                        gone.append(entry)
+                    else:
+                        stays(entry, None)
+                except OSError as error:
+                    stays(entry, error)
         sweep(self.folder / "building")
         self._forget(older_than_s)
         return gone
 
-    def check(self) -> Iterator[tuple[Entry, str]]:
-        """Read every entry whole; those that are damaged, with the reason. They are dropped. Errors: OSError."""
+    def check(self) -> Iterator[tuple[Entry, str, bool]]:
+        """Read every entry whole; those that are damaged, with the reason, and whether they could be removed.
+
+        Errors: OSError.
+        """
         for entry in self.entries():
             held = hold(entry.path)
             try:
@@ -162,14 +194,13 @@ class Cache:
             finally:
                 if held:
                     held.close()
-            self.drop(entry)
-            yield entry, reason
+            yield entry, reason, remove(entry.path, self._aside())
 
     def _make_room(self, key: str) -> None:
         entries = self.entries()
         total = sum(entry.nbytes for entry in entries)
         for entry in reversed(entries):
-            if total > self.most_nbytes and entry.key != key and self.drop(entry):
+            if total > self.most_nbytes and entry.key != key and remove(entry.path, self._aside()):
                 total -= entry.nbytes
         self._forget(_FORGET_S)
 
@@ -182,12 +213,21 @@ class Cache:
                     if path.lstat().st_mtime <= before:
                         path.unlink()
 
+    def _places(self) -> list[Path]:
+        try:
+            names = os.listdir(self.folder / "entries")
+        except FileNotFoundError:
+            return []
+        return [self.folder / "entries" / name for name in names if re.fullmatch(r"[0-9a-f]{64}", name)]
+
     def _place(self, key: str) -> Path:
         return self.folder / "entries" / key
 
     def _made(self, name: str) -> Path:
-        """A folder of the cache, private to its user, as caches are."""
+        """A folder of the cache, private to its user, as caches are. Errors: OSError."""
         if not self.folder.is_dir():
+            if self.folder.exists():
+                raise NotADirectoryError(errno.ENOTDIR, "it is a file, not a folder", str(self.folder))
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         folder = self.folder / name
         folder.mkdir(exist_ok=True)
@@ -197,7 +237,26 @@ class Cache:
         return self._made("building") / f"{PREFIX}{os.getpid()}-{time.monotonic_ns()}.gone"
 
 
+def said(error: OSError) -> str:
+    """An error of the system, without its number."""
+    return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+
+
+def _owner(place: Path) -> str:
+    """The user whose it is; empty for this one."""
+    try:
+        if place.lstat().st_uid == os.getuid():
+            return ""
+        return place.owner()
+    except (OSError, KeyError):  # KeyError: no name belongs to the number
+        return "another user"
+    except (AttributeError, NotImplementedError):  # Windows has no such numbers
+        return ""
+
+
 def _entry(place: Path) -> Entry:
+    """Errors: OSError for one that may not be read."""
+    nbytes = sum(path.lstat().st_size for path in place.iterdir()) if place.is_dir() else place.lstat().st_size
     try:
         about = manifest.about(place)
     except Damaged:
@@ -206,5 +265,4 @@ def _entry(place: Path) -> Entry:
         last_used_s = (place / IN_USE).stat().st_mtime
     except OSError:
         last_used_s = place.lstat().st_mtime
-    nbytes = sum(path.lstat().st_size for path in place.iterdir()) if place.is_dir() else place.lstat().st_size
-    return Entry(place.name, place, about, nbytes, last_used_s)
+    return Entry(place.name, place, about, nbytes, last_used_s, _owner(place))

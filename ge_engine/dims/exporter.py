@@ -47,10 +47,13 @@ def _plain(text: str, names: Mapping[str, str | int]) -> tuple[str, Mapping[str,
     odd = sorted(filter(_is_odd, names), key=len, reverse=True)
     if not odd:
         return text, names
-    stand_in = {name: unique(f"odd{index}", names) for index, name in enumerate(odd)}
+    stand_in: dict[str, str] = {}
+    for name in odd:
+        own = names[name]
+        stand_in[name] = unique(own if isinstance(own, str) else "dim", {*names, *stand_in.values()})
     pattern = "|".join(rf"(?<![\w.]){re.escape(name)}(?![\w.])" for name in odd)
     plain = re.sub(pattern, lambda match: stand_in[match[0]], text)
-    return plain, {**names, **{stand_in[name]: names[name] for name in odd}}
+    return plain, {stand_in.get(name, name): own for name, own in names.items()}
 
 
 def _is_odd(name: str) -> bool:

@@ -6,7 +6,6 @@ Division cuts off towards zero. There is no sign, no comma, no function.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Optional
 
@@ -108,7 +107,7 @@ def clash(name: str, names: Iterable[str]) -> str | None:
     >>> clash("seq_len", {"seq", "seq_len"})
     'seq'
     """
-    inside = (other for other in names if other != name and re.search(rf"(?<![^_]){re.escape(other)}(?![^_])", name))
+    inside = (other for other in names if other != name and f"_{other}_" in f"_{name}_")
     return min(inside, default=None)
 
 

@@ -19,12 +19,15 @@ def legal_names(names: Iterable[str]) -> dict[str, str]:
     legal: dict[str, str] = {}
     for name in dict.fromkeys(names):
         legal[name] = _numbered(_identifier(name), legal.values())
-    while True:
-        inner = next((name for name, own in legal.items() if clash(own, legal.values())), None)
-        if inner is None:
-            return legal
-        others = [own for name, own in legal.items() if name != inner]
-        legal[inner] = _numbered(_identifier(legal[inner].replace("_", "")), others)
+    renamed = True
+    while renamed:  # a new name may be inside another
+        renamed = False
+        for name, own in legal.items():
+            if clash(own, legal.values()):
+                others = {text for other, text in legal.items() if other != name}
+                legal[name] = _numbered(_identifier(own.replace("_", "")), others)
+                renamed = True
+    return legal
 
 
 def _identifier(name: str) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from ..shapes import Shape
 from .file_facts import Port
 
+Sizes = Mapping[str, int]  # by the name of an axis, or its place
+
 _BY_LAYOUT = {
     "NCHW": {1: "channels", 2: "height", 3: "width"},
     "NHWC": {1: "height", 2: "width", 3: "channels"},
@@ -43,9 +45,7 @@ def proposed(port: Port, axis: int) -> str:
     return "batch" if axis == 0 else re.sub(r"\W", "_", f"{port.name}_{axis}", flags=re.ASCII).lstrip("0123456789")
 
 
-def shape_at(
-    port: Port, batch: int, sizes: Mapping[str, int], free: Sequence[int] = ()
-) -> tuple[Shape, tuple[str, ...]]:
+def shape_at(port: Port, batch: int, sizes: Sizes, free: Sequence[int] = ()) -> tuple[Shape, tuple[str, ...]]:
     """The shape of an input at a batch size and other sizes, and the names of the axes that have none.
 
     sizes: by the axis' own name, its proposed one, or its place. free: axes whose declared size need not hold.

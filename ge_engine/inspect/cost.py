@@ -11,10 +11,9 @@ import math
 from collections.abc import Callable, Mapping
 
 import onnx
-from onnx import helper
 
 from ..shapes import Shape, is_fixed, shape_of
-from ..weights import used_names
+from ..weights import bytes_of, used_names
 
 Sizes = Mapping[str, Shape | None]
 
@@ -78,7 +77,7 @@ def nbytes_of(value: onnx.ValueInfoProto) -> int | None:
     shape, element = shape_of(value), value.type.tensor_type.elem_type
     if not is_fixed(shape) or element in (0, onnx.TensorProto.STRING):
         return None
-    return math.prod(_fixed(shape)) * helper.tensor_dtype_to_np_dtype(element).itemsize
+    return bytes_of(math.prod(_fixed(shape)), element)
 
 
 Dims = tuple[int, ...]

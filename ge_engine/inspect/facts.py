@@ -14,13 +14,11 @@ from ..gears import Gear
 from ..model_file import FROZEN
 from ..shapes import Shape
 from ..skeleton import read_loosely, read_skeleton, read_unchecked
-from .axis_names import is_batch, place, proposed, shape_at
+from .axis_names import Sizes, is_batch, place, proposed, shape_at
 from .file_facts import FileFacts, Port, file_facts
 from .free_axes import Axes, free_axes
 from .frozen_facts import frozen_facts
 from .gear_facts import GearFacts, gear_facts
-
-Sizes = Mapping[str, int]
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def _type(node: onnx.NodeProto) -> str:
 
 def _nbytes(tensor: TensorProto) -> int:
     try:
-        return weights.nbytes(tensor)
+        return max(weights.nbytes(tensor), 0)  # a damaged file may have sizes below zero
     except (KeyError, TypeError, ValueError):  # a type that onnx has no number for
         return 0
 

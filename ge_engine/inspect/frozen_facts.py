@@ -11,6 +11,8 @@ from ..tensorflow.graph_def import read_graph_def
 from ..tensorflow.skeleton import read_frozen
 from .file_facts import FileFacts, Port, port_of
 
+UNTOLD = "?"  # the type of an output that nobody here knows
+
 # TensorFlow's names: what loops and branches are made of, and what gives as many rows as the data want.
 FROZEN_FLOW = frozenset(
     {"Enter", "Exit", "If", "LoopCond", "Merge", "NextIteration", "StatelessIf", "StatelessWhile", "Switch", "While"}
@@ -49,5 +51,5 @@ def _outputs(path: str, values: tuple[str, ...]) -> tuple[Port, ...]:
     try:
         skeleton = read_frozen(path)
     except ModelError:  # without OpenVINO, or for what OpenVINO does not read
-        return tuple(Port(value, "unknown", None) for value in values)
+        return tuple(Port(value, UNTOLD, None) for value in values)
     return tuple(port_of(value, None) for value in skeleton.model.graph.output)

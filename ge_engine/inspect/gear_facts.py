@@ -97,7 +97,9 @@ def _facts(graph: onnx.ModelProto, values: Mapping[str, onnx.ValueInfoProto], ge
         largest=max(made.items(), key=lambda item: item[1], default=("", 0)),
         dynamic=dynamic_chains(graph, values),
         on_host=frozenset(node.op_type for node in own if node.op_type in ON_HOST),
-        int64=frozenset(node.op_type for node in own if node.op_type in ARITHMETIC and node.input[0] in int64),
+        int64=frozenset(
+            node.op_type for node in own if node.op_type in ARITHMETIC and int64.intersection(node.input[:1])
+        ),
     )
 
 

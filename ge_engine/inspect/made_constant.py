@@ -14,12 +14,14 @@ _MEASURES = ("Shape", "Size")  # they read no values, only how many there are
 
 def made_constant(before: onnx.ModelProto, after: onnx.ModelProto) -> Counter[str]:
     """How many nodes of each type. What folding fuses or writes in another way is gone, too, and none of them."""
-    left = {name for node in after.graph.node for name in node.output}
-    constant = {tensor.name for tensor in before.graph.initializer}
+    left = {name for node in after.graph.node for name in node.output} - {""}
+    known = {tensor.name for tensor in before.graph.initializer}  # by weights and shapes alone
     count: Counter[str] = Counter()
     for node in before.graph.node:
         reads = used_names(onnx.GraphProto(node=[node])) - {""}
-        if (node.op_type in _MEASURES or reads <= constant) and left.isdisjoint(filter(None, node.output)):
-            constant.update(node.output)
-            count.update([node.op_type] if node.op_type not in _NOTHING else [])
+        if node.op_type not in _MEASURES and not reads <= known:
+            continue
+        known.update(node.output)
+        if node.op_type not in _NOTHING and left.isdisjoint(node.output):
+            count[node.op_type] += 1
     return count

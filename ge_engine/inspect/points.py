@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ops import ModelError
 
 from ..runtime import first_line
 from ..shapes import Shape
-from .axis_names import is_batch, place, shape_at
+from .axis_names import Sizes, is_batch, place, shape_at
 from .file_facts import Port
 from .free_axes import Axes
 from .proof import Original, Point
-
-Sizes = Mapping[str, int]
 
 _TRIALS = (32, 64, 16, 8, 48, 4, 128, 224, 320, 640, 1)  # sizes of axes that have none, tried in this order
 _BATCHES = (1, 2)  # where no gears are given

@@ -14,7 +14,8 @@ from ops import BuildError, ModelError
 from ..runtime import first_line
 from ..skeleton import check_sound, read_loosely
 from . import fixes
-from .facts import Facts, Sizes
+from .axis_names import Sizes
+from .facts import Facts
 from .fixes.case import Case
 from .free_axes import worth_freeing
 from .points import open_shapes, points_of, trial_sizes

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 from ops import ModelError
@@ -27,6 +28,7 @@ AGAIN = "freeze the model again: gepipe convert SAVED_MODEL -o model.pb"
 
 _TYPE, _SHAPE = 6, 7  # fields of an attribute's value
 _VARIABLES = {"Variable", "VariableV2", "AutoReloadVariable", "VarHandleOp", "ReadVariableOp"}
+_LOOPS = {"NextIteration", "RefNextIteration"}  # what they read is of the round before
 _NO_VALUE = {"Assert", "Const", "NoOp", "Placeholder", "PlaceholderWithDefault"}  # nothing that an answer could be
 
 
@@ -48,10 +50,11 @@ class Placeholder(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GraphDef:
-    """A frozen graph without its weights. nodes: by name, in the file's order."""
+    """A frozen graph without its weights. nodes: by name, in the file's order. inputs: all that it has."""
 
     path: str
     nodes: Mapping[str, Node]
+    inputs: tuple[Placeholder, ...]
 
     @cached_property
     def leaves(self) -> tuple[str, ...]:
@@ -65,7 +68,8 @@ class GraphDef:
         if not found:
             raise ModelError(f"{self.path} has no output", fix="name the values that it is to give: Model(outputs=...)")
         for name in found:
-            if node_of(name) not in self.nodes:
+            node, colon, slot = name.partition(":")
+            if node not in self.nodes or (colon and not slot.isdecimal()):
                 meant = nearest(node_of(name), self.nodes)
                 fix = f"did you mean '{meant}'?" if meant else near(name, self.leaves)
                 raise ModelError(f"{self.path} has no value '{name}'", fix=fix)
@@ -93,9 +97,7 @@ class GraphDef:
     def placeholders(self, values: Iterable[str]) -> tuple[Placeholder, ...]:
         """The inputs that these values depend on. Errors: ModelError where there is none."""
         needed = self.needed(values)
-        found = tuple(
-            _placeholder(name, node) for name, node in self.nodes.items() if node.op == "Placeholder" and name in needed
-        )
+        found = tuple(one for one in self.inputs if one.name in needed)
         if not found:
             raise ModelError(f"{self.path} has no input that its outputs depend on", fix=AGAIN)
         return found
@@ -133,7 +135,10 @@ def _read(path: str, mtime_ns: int, size: int) -> GraphDef:
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             _refuse_others(data, path)
-            nodes = dict(read_node(data, field) for field in wire.fields(data, 0, len(data)) if is_node(field))
+            nodes = _by_name(
+                (read_node(data, field) for field in wire.fields(data, 0, len(data)) if is_node(field)), path
+            )
+            inputs = tuple(_placeholder(name, node) for name, node in nodes.items() if node.op == "Placeholder")
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}", fix="look at its permissions") from error
     except (wire.Truncated, UnicodeDecodeError) as error:
@@ -144,7 +149,30 @@ def _read(path: str, mtime_ns: int, size: int) -> GraphDef:
             f"{path} is not frozen: {len(variables)} variables, as '{variables[0]}', have their values elsewhere",
             fix=AGAIN,
         )
-    return GraphDef(path, nodes)
+    _refuse_cycles(nodes, path)
+    return GraphDef(path, nodes, inputs)
+
+
+def _by_name(nodes: Iterable[tuple[str, Node]], path: str) -> dict[str, Node]:
+    found: dict[str, Node] = {}
+    for name, node in nodes:
+        if node_of(name) != name:
+            raise ModelError(f"{path} has a node '{name}': no name begins with ^, or has a colon", fix=AGAIN)
+        if name in found:
+            raise ModelError(f"{path} has two nodes called '{name}'", fix=AGAIN)
+        found[name] = node
+    return found
+
+
+def _refuse_cycles(nodes: Mapping[str, Node], path: str) -> None:
+    """Errors: ModelError for nodes that wait for each other, on which OpenVINO would wait for ever."""
+    reads: dict[str, Iterator[str]] = {
+        name: map(node_of, node.inputs) for name, node in nodes.items() if node.op not in _LOOPS
+    }
+    try:
+        TopologicalSorter(reads).prepare()
+    except CycleError as error:
+        raise ModelError(f"the nodes of {path} wait for each other: {' <- '.join(error.args[1])}", fix=AGAIN) from error
 
 
 def is_node(field: wire.Field) -> bool:

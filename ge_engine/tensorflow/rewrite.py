@@ -17,6 +17,8 @@ from ops.unique import unique
 from .. import wire
 from .graph_def import ATTRIBUTE, DTYPES, INPUT, NAME, NODE, OP, GraphDef, is_node, node_of, read_node
 
+LARGEST = (1 << 31) - 1  # bytes of a message, by protobuf's own rule
+
 _NUMBERS = {dtype: number for number, dtype in DTYPES.items()}
 _LEGAL = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")  # a node's name, by TensorFlow's own rule
 
@@ -35,7 +37,7 @@ class Output(NamedTuple):
 def write_graph(source: GraphDef, inputs: Mapping[str, str], outputs: Sequence[Output], path: Path) -> None:
     """Write the part of a graph. inputs: the new name of each placeholder; they come first, in this order.
 
-    Errors: ModelError for a name that TensorFlow does not allow; OSError.
+    Errors: ModelError for a name that TensorFlow does not allow, or a part that no file can hold; OSError.
     """
     for name in (*inputs.values(), *(output.name for output in outputs)):
         if not _LEGAL.fullmatch(name):
@@ -47,18 +49,21 @@ def write_graph(source: GraphDef, inputs: Mapping[str, str], outputs: Sequence[O
     names = dict(inputs)
     for name in needed & taken - inputs.keys():
         names[name] = unique(f"{name}/own", taken | needed)
-    with (
-        open(source.path, "rb") as file,
-        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
-        open(path, "wb") as target,
-    ):
+    with open(source.path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         fields = list(wire.fields(data, 0, len(data)))
         nodes = {read_node(data, field)[0]: field for field in fields if is_node(field)}
-        for name in (*inputs, *(name for name in nodes if name in needed and name not in inputs)):
-            target.write(wire.bytes_field(NODE, b"".join(_renamed(data, nodes[name], names))))
-        target.writelines(_identity(output, names) for output in outputs)
-        # Its library of functions, and versions.
-        target.writelines(data[field.start : field.end] for field in fields if not is_node(field))
+        nbytes = sum(nodes[name].end - nodes[name].start for name in needed)
+        if nbytes > LARGEST:
+            raise ModelError(
+                f"the outputs of {source.path} need {nbytes} bytes of it, and a .pb holds {LARGEST}",
+                fix="ask for fewer: Model(outputs=...); or make an ONNX file of the model",
+            )
+        with open(path, "wb") as target:
+            for name in (*inputs, *(name for name in nodes if name in needed and name not in inputs)):
+                target.write(wire.bytes_field(NODE, b"".join(_renamed(data, nodes[name], names))))
+            target.writelines(_identity(output, names) for output in outputs)
+            # Its library of functions, and versions.
+            target.writelines(data[field.start : field.end] for field in fields if not is_node(field))
 
 
 def _renamed(data: mmap.mmap, node: wire.Field, names: Mapping[str, str]) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import TimeoutError as TimedOut
 from typing import TYPE_CHECKING, Any
 
-from ops import GepipeError, WrongUse
+from ops import GepipeError, QueueError, WrongUse
 
 from ..counters import Counts
 from .measure import Client, RequestFailed
@@ -41,7 +41,7 @@ class SessionTarget:
             what, _, fix = str(error).partition("\nfix: ")
             if made_up:
                 what = f"made up of random data: {what}"
-                fix = "give values that it takes: -i NAME=@FILE, or --golden DIR, an export"
+                fix = "give values that it takes: -i NAME=@FILE"
             raise WrongUse(f"{self.name} refuses a trial request, {what}", fix=fix) from error
 
     def client(self) -> Client:
@@ -63,7 +63,13 @@ class _One:
         self._timeout_s = timeout_s
 
     def request(self) -> None:
-        future = self._session.submit(**next(self._samples))
+        try:
+            future = self._session.submit(**next(self._samples))
+        except QueueError as error:
+            raise WrongUse(
+                f"more clients ask at once than may wait: {error.message}",
+                fix='lower --concurrency, or raise max_pending: {"batching": {"max_pending": N}} in --deployment',
+            ) from error
         try:
             future.result(self._timeout_s)
         except TimedOut as error:

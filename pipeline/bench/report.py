@@ -121,10 +121,11 @@ def _flat(value: Mapping[str, Any], path: str = "") -> dict[str, Any]:
 def table(report: Report) -> RenderableType:
     """Within 100 columns."""
     settings = report.settings
+    busy = "the clients" if report.counted_by == "the server" else "this process"
     head = (
         f"{report.target} at {report.where}\n"
         f"batch {report.rows}; three windows of {settings.window_s:g} s that agree within {settings.stability:.0%}; "
-        "CPU: cores that the clients kept busy"
+        f"CPU: cores that {busy} kept busy"
     )
     parts: list[RenderableType] = [Text(head), Text(), _client_table(report)]
     if any(level.window.counted for level in report.levels):

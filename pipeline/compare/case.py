@@ -11,7 +11,7 @@ import onnx
 
 from .layer import Layer
 from .measures import Sums, top_k_agreement
-from .sides import Feeds, Place, Side, fitted
+from .sides import NUMBERS, Feeds, Place, Side, fitted
 
 _TOP = (1, 5)
 _ROW = 10  # numbers: fewer are no ranking
@@ -85,7 +85,7 @@ class _Tensor:
         self.agreement: dict[int, list[float]] = {}
 
     def add(self, first: Any, second: Any, is_output: bool) -> None:
-        if not isinstance(first, np.ndarray) or first.dtype.kind not in "biuf":
+        if not isinstance(first, np.ndarray) or first.dtype.kind not in NUMBERS:
             self.is_number = False  # a sequence, or text
             return
         found = fitted(second, first)

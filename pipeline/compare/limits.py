@@ -29,10 +29,10 @@ class Limits:
     def broken_by(self, measure: Measure) -> str:
         """Why a tensor departs; "" where it does not."""
         if measure.broken:
-            return f"{measure.broken} values are finite on one side only"
-        if measure.cosine < self.cosine:
+            return f"{measure.broken} values are not finite alike"
+        if not measure.cosine >= self.cosine:  # no number is none that keeps it
             return f"cosine similarity {measure.cosine:.4f} is below {self.cosine}"
-        if measure.distance > self.distance:
+        if not measure.distance <= self.distance:
             return f"relative Euclidean distance {measure.distance:.3g} is above {self.distance}"
         return ""
 

@@ -77,7 +77,10 @@ def read_list(path: Path) -> Keep:
     try:
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".json":
-            return _of_types(json.loads(text)["black-list"]["to-add"])
+            types = json.loads(text)["black-list"]["to-add"]
+            if not isinstance(types, list) or not all(isinstance(name, str) for name in types):
+                raise TypeError(f"to-add is a list of types, not {types!r}")
+            return _of_types(types)
     except (OSError, ValueError, KeyError, TypeError) as error:
         fix = f"give a {KEEP}, {CUSTOM} or {MIX}, as --keep writes them"
         raise WrongUse(f"{path} is no list of nodes to keep: {type(error).__name__}: {error}", fix=fix) from error

@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +69,7 @@ class Comparison:
             "outputs": [_row(layer, self.limits) for layer in self.outputs],
             "answers": [_row(layer, self.limits) for layer in self.answers],
             "layers": [_row(layer, self.limits) for layer in self.layers],
-            "keep": {stage: _plain({**asdict(kept), "nodes": kept.nodes}) for stage, kept in self.kept.items()},
+            "keep": {stage: {**asdict(kept), "nodes": kept.nodes} for stage, kept in self.kept.items()},
             "notes": list(self.notes),
         }
 
@@ -131,17 +130,7 @@ class Comparison:
 
 
 def _row(layer: Layer, limits: Limits) -> dict[str, Any]:
-    row: dict[str, Any] = _plain({**asdict(layer), "departs": layer.departs(limits)})
-    return row
-
-
-def _plain(value: Any) -> Any:
-    """As JSON has it, which knows no infinity."""
-    if isinstance(value, float) and not isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+    return {**asdict(layer), "departs": layer.departs(limits)}
 
 
 def _lines(layers: Iterable[Layer], limits: Limits) -> Iterator[Text]:

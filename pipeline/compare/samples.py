@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
-
-import numpy as np
 
 from ge_engine.samples import random_batch
 from ge_engine.shapes import shape_of
@@ -16,6 +13,7 @@ from ops import Array, TensorSpec, WrongUse
 from ops.near import near
 from ops.spec import canonical_dtype
 
+from ..arrays import ALONE, arrays_in
 from ..declaration import Input
 from .sides import Feeds
 
@@ -83,18 +81,12 @@ def _feeds(path: Path, skeleton: Skeleton) -> Feeds:
 
 
 def _arrays(path: Path, names: Sequence[str]) -> dict[str, Array]:
-    try:
-        with path.open("rb") as file:
-            opened = np.load(file, allow_pickle=False)
-            if isinstance(opened, np.ndarray):
-                found: dict[str, Array] = {names[0]: opened} if len(names) == 1 else {}
-            else:
-                found = {name: opened[name] for name in opened.files}
-    except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
-        raise WrongUse(f"{path} cannot be read: {error}", fix="write it with numpy.savez(file, name=array)") from error
+    found = arrays_in(path)
+    if len(names) == 1 and ALONE in found:
+        found = {names[0]: found[ALONE]}
     for name in names:
         if name not in found:
-            there = ", ".join(found) or "none that could be meant"
+            there = ", ".join(filter(None, found)) or "none that could be meant"
             raise WrongUse(f"{path} has no input {name!r}; it has {there}", fix=near(name, found))
     return {name: found[name] for name in names}
 

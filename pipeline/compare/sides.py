@@ -14,6 +14,8 @@ import onnx
 from ge_engine.layers import CHUNK, layer_outputs
 from ops import Array, WrongUse
 
+from ..arrays import array_in, names_in
+
 Feeds = Mapping[str, Array]
 Place = tuple[str, int]  # a node, and which of its outputs
 
@@ -75,14 +77,16 @@ class HeldSide:
 
 _DUMPED = re.compile(r"[^.]+\.(?P<node>.+?)(\.\d+){1,4}\.output\.(?P<slot>\d+)(\.[A-Za-z]\w*)*")
 _FROM_ONNX = re.compile(r"(?P<node>.+?)\.(?P<slot>\d+)\.\d{9,}")
+NUMBERS = "biuf"  # kinds of dtype that can be compared
 _FORMS = (".npy", ".npz", ".bin")
 
 
 class Raw:
-    """Bytes whose dtype and shape their file does not say."""
+    """A file of bytes, which does not say their dtype and shape."""
 
-    def __init__(self, data: bytes) -> None:
-        self.data = data
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.nbytes = path.stat().st_size
 
 
 class DumpSide:
@@ -114,7 +118,7 @@ class DumpSide:
     def values(self, feeds: Feeds, names: Collection[str]) -> Iterator[tuple[str, Any]]:
         for name in names:
             path, inner = self._files[self._found[name]]
-            yield name, _read(path, inner)
+            yield name, Raw(path) if path.suffix == ".bin" else array_in(path, inner)
 
     def strangers(self) -> list[str]:
         """Files that belong to no tensor: fused away, or of another model."""
@@ -124,8 +128,7 @@ class DumpSide:
 
 def _keys(path: Path) -> Iterator[tuple[str, tuple[Path, str]]]:
     if path.suffix == ".npz":
-        with _opened(path) as archive:
-            yield from ((_plain(name), (path, name)) for name in archive.files)
+        yield from ((_plain(name), (path, name)) for name in names_in(path))
         return
     match = _DUMPED.fullmatch(path.stem) or _FROM_ONNX.fullmatch(path.stem)
     key = f"{_plain(match['node'])} {int(match['slot'])}" if match else _plain(path.stem)
@@ -136,33 +139,18 @@ def _plain(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9]", "_", name)
 
 
-def _opened(path: Path) -> Any:
-    try:
-        return np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise WrongUse(f"{path} cannot be read: {error}", fix="write it with numpy.save or numpy.savez") from error
-
-
-def _read(path: Path, inner: str) -> Array | Raw:
-    if path.suffix == ".bin":
-        return Raw(path.read_bytes())
-    opened = _opened(path)
-    if not inner:
-        return np.asarray(opened)
-    with opened as archive:
-        return np.asarray(archive[inner])
-
-
 def fitted(value: Any, like: Array) -> Array | str:
     """A value in the shape of another; why it has none."""
     if isinstance(value, Raw):
         dtypes = {like.dtype.itemsize: like.dtype, 2: np.dtype(np.float16), 4: np.dtype(np.float32)}
-        each = len(value.data) / max(1, like.size)
+        each = value.nbytes / max(1, like.size)
         dtype = like.dtype if each == like.dtype.itemsize else dtypes.get(int(each)) if each in (2, 4) else None
         if dtype is None:
-            return f"{len(value.data)} bytes are no {like.dtype}{list(like.shape)}"
-        value = np.frombuffer(value.data, dtype)
-    array = np.asarray(value)
+            return f"{value.nbytes} bytes are no {like.dtype}{list(like.shape)}"
+        value = np.fromfile(value.path, dtype)
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in NUMBERS:
+        return f"it is {value.dtype if isinstance(value, np.ndarray) else type(value).__name__}, no numbers"
+    array: Array = value
     if array.size != like.size:
         return f"its shape is {list(array.shape)}, not {list(like.shape)}"
     shaped: Array = array.reshape(like.shape)

@@ -25,6 +25,9 @@ def run_side(python: str, side: str, job: Mapping[str, Any]) -> dict[str, Any]:
         report, written = Path(folder, "report.json"), Path(folder, "job.json")
         written.write_text(json.dumps({**job, "report": str(report)}), encoding="utf-8")
         run(python, [str(SIDES / f"{side}.py"), str(written)])
+        if not report.is_file():
+            fix = "let the model be made without ending the program: no exit() in it"
+            raise ModelError("the conversion ended before it was done, without an error", fix=fix)
         found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
         return found
 
@@ -37,18 +40,21 @@ def run(python: str, arguments: Sequence[str]) -> str:
     variables = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "", "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(
-            [python, *arguments], capture_output=True, text=True, errors="replace", check=False, env=variables
-        )
+            [python, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+            check=False, env=variables,
+        )  # fmt: skip
     except OSError as error:
         raise WrongUse(f"{python} does not run: {error.strerror}", fix="name a Python interpreter: --python") from error
     if done.returncode:
-        raise _explained(python, done.stderr + done.stdout)
+        raise _explained(python, done.returncode, done.stdout + done.stderr)
     return done.stdout + done.stderr
 
 
-def _explained(python: str, output: str) -> ModelError | WrongUse:
-    """Why a program failed, from what it printed."""
-    missing = re.findall(r"No module named '?([\w.]+)'?", output)
+def _explained(python: str, code: int, output: str) -> ModelError | WrongUse:
+    """Why a program failed, from its exit code and what it printed."""
+    lines = [line for line in output.splitlines() if line.strip() and not _NOISE.match(line)]
+    last = lines[-1] if lines else ""  # what is missing before it was done without
+    missing = re.findall(r"No module named '?([\w.]+)'?", last)
     if missing:
         name = missing[-1].partition(".")[0]
         install = f'pip install "gepipe[{_EXTRA[name]}]"' if name in _EXTRA else f"pip install {name}"
@@ -63,8 +69,8 @@ def _explained(python: str, output: str) -> ModelError | WrongUse:
         return ModelError(
             f"tf2onnx has no ONNX for {names}", fix="cut the graph before it: --outputs; or another --opset"
         )
-    lines = [line for line in output.splitlines() if line.strip() and not _NOISE.match(line)]
-    told = "\n  ".join(lines[-_LINES:]) or "it printed nothing"
+    ended = f"it was ended by signal {-code}" if code < 0 else f"it ended with {code}"
+    told = "\n  ".join(lines[-_LINES:]) or f"{ended}, and printed nothing"
     return ModelError(
         f"the conversion failed:\n  {told}", fix="look at its text; the model, or its framework, is at fault"
     )

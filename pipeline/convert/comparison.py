@@ -43,7 +43,7 @@ def compared(sample: str, wanted: Answers, got: Answers, tolerance: float) -> li
 def _row(sample: str, name: str, wanted: Array, got: Array, tolerance: float) -> Row:
     relative = difference([wanted], [got])
     absolute = float("inf")
-    if wanted.shape == got.shape:
+    if np.isfinite(relative):
         with np.errstate(invalid="ignore"):
             gap = np.abs(wanted.astype(np.float64) - got.astype(np.float64))
         absolute = float(np.nanmax(gap, initial=0.0))

@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -64,6 +65,7 @@ def convert(
     Errors: WrongUse for what cannot be asked for; ModelError for a model that cannot be converted.
     """
     options = options or Options()
+    _check_options(options)
     found = source_of(source)
     ending = target.suffix if target.suffix in ENDINGS else ""
     _check_place(target, source, ending)
@@ -71,7 +73,8 @@ def convert(
         _write_entry(Model(os.path.abspath(source), target.name, outputs=options.outputs), target, options)
         return Converted(found.kind, (), (target,))
     wanted = Wanted(options.python, options.opset, options.outputs, options.signature, options.sizes, options.gears)
-    with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=f".{target.name}.") as folder:
+    beside = target.absolute().parent if ending else None  # a polling server would look at a folder in a repository
+    with tempfile.TemporaryDirectory(dir=beside, prefix=f".{target.name}.") as folder:
         made = Path(folder, target.name if ending else "model.onnx")
         say(f"converting: {found.kind} to {made.suffix}")
         route(found, made.suffix)(found, made, wanted)
@@ -89,12 +92,27 @@ def _write_entry(op: Model, target: Path, options: Options) -> None:
     write_entry(op, runnable(Path(op.file)), target, options.sizes, options.gears or (1,), options.target)
 
 
+def _check_options(options: Options) -> None:
+    if not options.tolerance >= 0:
+        raise WrongUse(f"tolerance is {options.tolerance}", fix="give a number of at least 0, as 1e-4")
+    if options.opset < 0:
+        raise WrongUse(f"opset is {options.opset}", fix="give a number, as 17")
+    for name in options.outputs:
+        if not name or options.outputs.count(name) > 1:
+            raise WrongUse(f"outputs are {', '.join(map(repr, options.outputs))}", fix="name each once")
+
+
 def _check_place(target: Path, source: str, ending: str) -> None:
-    if target.suffix and not ending and not target.is_dir():
+    if target.suffix and not ending:
         raise WrongUse(f"{target} is neither .onnx nor .pb", fix="name such a file, or a folder: models/NAME")
+    if ending and target.is_dir():
+        raise WrongUse(f"{target} is a folder", fix="name a file, or remove the folder")
+    if not ending and os.path.lexists(target):
+        raise WrongUse(f"{target} is there already", fix="remove it, or give another name")
     parent = target.absolute().parent
     if not ending:
-        parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError, NotADirectoryError):
+            parent.mkdir(parents=True, exist_ok=True)
     if not parent.is_dir():
         raise WrongUse(f"{parent} is no folder", fix="make it, or name another")
     if target.exists() and os.path.exists(source) and os.path.samefile(target, source):

@@ -13,6 +13,7 @@ from ge_engine.stage import Tensors
 from ops import Array, ModelError, WrongUse
 from ops.near import near
 
+from ..arrays import ALONE, arrays_in
 from .answers import Runnable
 
 Feeds = Mapping[str, Array]
@@ -52,14 +53,10 @@ def _shape(port: Port, sizes: Mapping[str, int], batch: int) -> tuple[int, ...]:
 
 def given(data: Path, ports: Sequence[Port]) -> Feeds:
     """The inputs of an .npz file, whole, with the batch. Errors: WrongUse where they do not fit."""
-    try:
-        with np.load(data, allow_pickle=False) as file:
-            arrays = dict(file)
-    except (OSError, ValueError) as error:
-        raise WrongUse(
-            f"{data} cannot be read: {error}", fix="give an .npz file with an array for each input"
-        ) from error
     names = [port.name for port in ports]
+    arrays = arrays_in(data)
+    if len(names) == 1 and ALONE in arrays:
+        arrays = {names[0]: arrays[ALONE]}
     for name in arrays:
         if name not in names:
             raise WrongUse(f"{data} has '{name}', which is no input", fix=near(name, names))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ops import SpecError, WrongUse
-from ops.spec import canonical_dtype
+from ops.spec import canonical_dtype, is_whole
 
 ONNX, FROZEN, SAVED_MODEL, TFLITE, TORCH = "ONNX", "frozen graph", "SavedModel", "TFLite", "PyTorch"
 _ENDINGS = {".onnx": ONNX, ".pb": FROZEN, ".tflite": TFLITE}
@@ -49,8 +49,7 @@ def source_of(text: str) -> Source:
     if path.suffix == ".json":
         return _described(path)
     if not path.exists():
-        module, colon, function = text.rpartition(":")
-        if colon and function.isidentifier() and (module.endswith(".py") or _is_module(module)):
+        if _is_function(text):
             return Source(TORCH, text)
         raise WrongUse(f"there is no {text}", fix=_FORMS)
     if path.is_dir():
@@ -64,8 +63,11 @@ def source_of(text: str) -> Source:
     return Source(_ENDINGS[path.suffix], text)
 
 
-def _is_module(name: str) -> bool:
-    return all(part.isidentifier() for part in name.split("."))
+def _is_function(text: str) -> bool:
+    """Whether it is written as module:function, or file.py:function."""
+    module, _, function = text.rpartition(":")
+    is_module = module.endswith(".py") or all(part.isidentifier() for part in module.split("."))
+    return is_module and function.isidentifier()
 
 
 def _described(path: Path) -> Source:
@@ -73,15 +75,24 @@ def _described(path: Path) -> Source:
     known = {"model", "inputs", "outputs", "opset"}
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(document, dict):
+            raise ValueError(f"it holds {document!r}")
         unknown = set(document) - known
         if unknown:
             raise ValueError(f"it has {', '.join(sorted(unknown))}; known are {', '.join(sorted(known))}")
         model, outputs, opset = document["model"], document.get("outputs", []), document.get("opset", 0)
-        if not (isinstance(model, str) and isinstance(opset, int) and all(isinstance(name, str) for name in outputs)):
-            raise ValueError("model is module:function, outputs a list of names, opset a number")
-        inputs = {name: _input(spec) for name, spec in document.get("inputs", {}).items()}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, SpecError) as error:
-        reason = f"there is no {error}" if isinstance(error, KeyError) else str(error)
+        inputs = document.get("inputs", {})
+        for sound, rule in (
+            (isinstance(model, str) and _is_function(model), f"model is module:function, not {model!r}"),
+            (isinstance(outputs, list) and all(map(_is_name, outputs)), f"outputs is a list of names, not {outputs!r}"),
+            (is_whole(opset, 0), f"opset is a whole number, not {opset!r}"),
+            (isinstance(inputs, dict) and all(inputs), f"inputs has a shape for each name, and is {inputs!r}"),
+        ):
+            if not sound:
+                raise ValueError(rule)
+        inputs = {name: _input(spec) for name, spec in inputs.items()}
+    except (OSError, ValueError, TypeError, KeyError, SpecError) as error:
+        reason = f"there is no {error}" if isinstance(error, KeyError) else str(error).partition("\n")[0]
         raise WrongUse(f"{path} does not describe a torch model: {reason}", fix=str(_described.__doc__)) from error
     return Source(TORCH, model, os.path.dirname(path) or ".", inputs, tuple(outputs), opset)
 
@@ -89,6 +100,12 @@ def _described(path: Path) -> Source:
 def _input(spec: Any) -> dict[str, Any]:
     """A list of dims, or {"dtype", "shape"}; a dim is a size, or a name for what varies."""
     dtype, shape = (spec["dtype"], spec["shape"]) if isinstance(spec, dict) else ("float32", spec)
-    if not shape or not all(isinstance(dim, str) or (isinstance(dim, int) and dim > 0) for dim in shape):
+    if not (isinstance(shape, list) and shape and all(_is_name(dim) or is_whole(dim, 1) for dim in shape)):
         raise ValueError(f"a shape is a list of sizes and names, not {shape!r}")
-    return {"dtype": canonical_dtype(dtype), "shape": list(shape)}
+    if canonical_dtype(dtype) == "bytes":
+        raise ValueError("torch takes numbers, not bytes")
+    return {"dtype": canonical_dtype(dtype), "shape": shape}
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and bool(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -107,8 +107,8 @@ def bytes_text(nbytes: int | None) -> str:
     return f"{nbytes} B"
 
 
-def _short(where: str) -> str:
-    """Without the folder: a picture is shown to others."""
+def short(where: str) -> str:
+    """A place without its folder: a picture is shown to others."""
     return os.path.basename(where)
 
 
@@ -118,24 +118,11 @@ def _frames(plan: Plan, times: Times | None) -> tuple[Frame, ...]:
         built = plan.built.get(stage.name)
         lines = [stage.placement]
         if built is not None:
-            lines += _folded("gear" if len(built.gears) == 1 else "gears", [str(gear) for gear in built.gears])
+            lines.append(f"gear{'s' if len(built.gears) > 1 else ''} {','.join(map(str, built.gears))}")
         if times is not None and stage.name in times.stages:
             lines.append(f"{times.stages[stage.name]} a run")
         frames.append(Frame(stage.name, stage.placement, 1 + stage.level, tuple(lines)))
     return tuple(frames)
-
-
-def _folded(word: str, items: Sequence[str], most: int = 16) -> Iterator[str]:
-    """In lines of some letters."""
-    line = f"{word} {items[0]}"
-    for item in items[1:]:
-        line += ","
-        if len(line) + len(item) >= most:
-            yield line
-            line = item
-        else:
-            line += item
-    yield line
 
 
 def _box_of(stage: Stage, frame: Frame) -> Box:
@@ -162,13 +149,13 @@ class _PlanDrawer:
         constants = [box for box in self._constants() if any(wire.source == box.id for wire in wires)]
         boxes = [
             *(
-                Box(f"i:{value.name}", "input", "", value.name, _short(str(value.where)), band=0)
+                Box(f"i:{value.name}", "input", "", value.name, short(str(value.where)), band=0)
                 for value in graph.inputs
             ),
             *constants,
             *map(self._box, graph.steps),
             *(
-                Box(f"o:{output.name}", "output", "", output.name, _short(str(output.where)), band=self.last)
+                Box(f"o:{output.name}", "output", "", output.name, short(str(output.where)), band=self.last)
                 for output in graph.outputs
             ),
         ]
@@ -181,7 +168,7 @@ class _PlanDrawer:
         time = str(self.times.nodes[step.name]) if self.times is not None and step.name in self.times.nodes else ""
         kind: Kind = "device" if stage is not None and stage.on_device else "host"
         frame, band = (stage.name, 1 + stage.level) if stage is not None else ("", 1)
-        return Box(f"n:{step.name}", kind, type(step.op).__name__, step.name, _short(step.where), time, frame, band)
+        return Box(f"n:{step.name}", kind, type(step.op).__name__, step.name, short(step.where), time, frame, band)
 
     def _wires(self) -> Iterator[Wire]:
         made_by = {value.name: f"i:{value.name}" for value in self.graph.inputs}

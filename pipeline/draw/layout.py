@@ -203,8 +203,8 @@ def _drawn(paper: Paper) -> Layout:
     for group in paper.groups():
         if group.frame is not None:
             start, end = extent(group)
-            boxes = [row for row in group.rows if any(item.box or item.lines for item in group.rows[row])]
-            top, bottom = tops[min(boxes)] - FRAME, tops[max(boxes)] + heights[max(boxes)] + FRAME
+            first, last = group.seen_rows[0], group.seen_rows[-1]
+            top, bottom = tops[first] - FRAME, tops[last] + heights[last] + FRAME
             frames.append(PlacedFrame(group.frame, start - left, top, end - start, bottom - top))
     items = [
         Placed(item, item.x - item.width / 2 - left, tops[item.row] + (heights[item.row] - item.height) / 2)
@@ -217,6 +217,12 @@ def _heights(paper: Paper) -> list[float]:
     heights = [0.0] * paper.rows
     for item in paper.all_items():
         heights[item.row] = max(heights[item.row], item.height)
+    for group in paper.groups():
+        if group.frame is not None:
+            rows = group.seen_rows
+            lack = group.least_height - sum(heights[row] for row in rows) - _ROW * (len(rows) - 1)
+            for row in rows:
+                heights[row] += max(0.0, lack / len(rows))
     return heights
 
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from .drawing import Box, Drawing, Frame, Wire
-from .words import cut, width
+from .words import cut, folded, width
 
 TITLE, NAME, MONO, SMALL = 14, 12, 11.5, 11  # font sizes
 LONGEST = 34  # letters of a name
+LINE_LETTERS, MOST_LINES = 16, 6  # of what is said of a stage
 BOX_SIDE, BOX_TOP = 12.0, 8.0
 LINE = 17.0  # of text
 GAP = 18.0  # between neighbours of a row
@@ -54,8 +55,19 @@ class Group:
         """The room on its left for what is said of the stage."""
         if self.frame is None:
             return 0.0
-        lines = (width(line, SMALL) for line in self.frame.lines)
+        lines = (width(line, SMALL) for line in told(self.frame))
         return max(width(cut(self.frame.name, LONGEST), TITLE, bold=True), *lines) + 14
+
+    @property
+    def least_height(self) -> float:
+        """What is said of the stage takes so much, without the frame's own room."""
+        return 0.0 if self.frame is None else (1 + len(told(self.frame))) * LINE
+
+    @property
+    def seen_rows(self) -> range:
+        """From the first to the last in which there is more than a wire."""
+        rows = [row for row, items in self.rows.items() if any(item.box or item.lines for item in items)]
+        return range(min(rows), max(rows) + 1)
 
     @property
     def items(self) -> Iterator[Item]:
@@ -65,6 +77,15 @@ class Group:
     def add(self, item: Item) -> Item:
         self.rows.setdefault(item.row, []).append(item)
         return item
+
+
+def told(frame: Frame) -> list[str]:
+    """What is said of a stage, in short lines; of a text that takes too many, its begin."""
+    lines = []
+    for text in frame.lines:
+        parts = list(folded(text, LINE_LETTERS))
+        lines += parts if len(parts) <= MOST_LINES else [*parts[: MOST_LINES - 1], "…"]
+    return lines
 
 
 def extent(group: Group) -> tuple[float, float]:

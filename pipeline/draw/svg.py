@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from .drawing import Drawing
 from .layout import Layout, Path, Placed, PlacedFrame, layout
-from .paper import BOX_TOP, FRAME, LINE, LONGEST, MONO, NAME, SMALL, TITLE
+from .paper import BOX_TOP, FRAME, LINE, LONGEST, MONO, NAME, SMALL, TITLE, told
 from .words import cut
 
 # Blue is the host, amber the device; the text on them keeps a contrast of 7 and more.
@@ -67,7 +67,7 @@ def _frame(placed: PlacedFrame) -> Iterator[str]:
     yield f'<rect class="{kind}" {_rect(placed.x, placed.y, placed.width, placed.height)} rx="10"/>'
     x, y = placed.x + FRAME, placed.y + FRAME + 12
     yield _text(x, y, cut(frame.name, LONGEST), "title", "start")
-    for index, line in enumerate(frame.lines, 1):
+    for index, line in enumerate(told(frame), 1):
         yield _text(x, y + index * LINE, line, "time" if line.endswith(" a run") else "small", "start")
     yield "</g>"
 

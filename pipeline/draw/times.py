@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -34,18 +35,32 @@ class Times:
 
 
 def read_trace(file: str | os.PathLike[str]) -> dict[str, Any]:
-    """The document. Errors: WrongUse for a file that is no trace."""
+    """The document, with a name, a lane and times at every slice. Errors: WrongUse for a file that is no trace."""
     try:
-        document = json.loads(Path(file).read_text(encoding="utf-8"))
+        document: Any = json.loads(Path(file).read_bytes())
     except OSError as error:
         raise WrongUse(f"{file} cannot be read: {error.strerror}", fix=_FIX) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise WrongUse(f"{file} is no trace: {error}", fix=_FIX) from error
-    if isinstance(document, dict):
-        events = document.get("traceEvents")
-        if isinstance(events, list) and all(isinstance(event, dict) for event in events):
-            return document
-    raise WrongUse(f"{file} is no trace: it has no traceEvents", fix=_FIX)
+    if not isinstance(document, dict) or not isinstance(events := document.get("traceEvents"), list):
+        raise WrongUse(f"{file} is no trace: it has no traceEvents", fix=_FIX)
+    for event in events:
+        if not isinstance(event, dict) or not _is_whole(event):
+            raise WrongUse(f"{file} is no trace of gepipe's: it has the event {json.dumps(event):.100}", fix=_FIX)
+    return document
+
+
+def _is_whole(event: Mapping[str, Any]) -> bool:
+    """Whether an event has what is read of it; of kinds that are not read anything may be so."""
+    if event.get("ph") not in ("X", "M"):
+        return True
+    args = event.get("args", {})
+    if not isinstance(event.get("name"), str) or not isinstance(event.get("tid", 0), int) or not isinstance(args, dict):
+        return False
+    if event["ph"] == "M":
+        return event["name"] != "thread_name" or isinstance(args.get("name"), str)
+    times = (event.get("ts"), event.get("dur"))
+    return "tid" in event and all(isinstance(time, (int, float)) and 0 <= time < math.inf for time in times)
 
 
 def read_times(file: str | os.PathLike[str], nodes: Iterable[str], stages: Iterable[str]) -> Times:
@@ -53,10 +68,18 @@ def read_times(file: str | os.PathLike[str], nodes: Iterable[str], stages: Itera
 
     Errors: WrongUse for a file that is no trace, or one of another pipeline.
     """
-    times = times_of(read_trace(file), nodes, stages)
+    return read_trace_of(file, nodes, stages)[1]
+
+
+def read_trace_of(
+    file: str | os.PathLike[str], nodes: Iterable[str], stages: Iterable[str]
+) -> tuple[dict[str, Any], Times]:
+    """The document too. Errors: as read_times."""
+    document = read_trace(file)
+    times = times_of(document, nodes, stages)
     if not times.nodes and not times.stages:
         raise WrongUse(f"{file} has no times of this pipeline", fix=_FIX)
-    return times
+    return document, times
 
 
 def times_of(document: Mapping[str, Any], nodes: Iterable[str], stages: Iterable[str]) -> Times:
@@ -65,11 +88,11 @@ def times_of(document: Mapping[str, Any], nodes: Iterable[str], stages: Iterable
     by_stage: dict[str, list[float]] = {name: [] for name in stages}
     for event in document["traceEvents"]:
         args = event.get("args")
-        if event.get("ph") != "X" or not isinstance(args, dict) or "error" in args:
+        if event.get("ph") != "X" or not args or "error" in args:
             continue
         for found, name in ((by_node, args.get("node")), (by_stage, args.get("stage"))):
-            if name in found:
-                found[name].append(float(event.get("dur", 0)))
+            if isinstance(name, str) and name in found:
+                found[name].append(float(event["dur"]))
     return Times(_means(by_node), _means(by_stage))
 
 

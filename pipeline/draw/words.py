@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 
 # In parts of the font's size, as wide as in the widest of the usual fonts (Verdana, DejaVu Sans).
 _WIDTHS = {
@@ -44,3 +45,18 @@ def cut(text: str, most: int) -> str:
         return text
     tail = (most - 1) // 2
     return f"{text[: most - 1 - tail]}…{text[-tail:]}"
+
+
+def folded(text: str, most: int) -> Iterator[str]:
+    """In lines of about so many letters, each but the last to a comma.
+
+    >>> list(folded("gears 1,2,4,8", 9))
+    ['gears 1,2,', '4,8']
+    """
+    line = ""
+    for part in text.split(","):
+        if line and len(line) + len(part) > most:
+            yield line
+            line = ""
+        line += f"{part},"
+    yield line.removesuffix(",")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from ge_engine.engine import Engine
 from ge_engine.layers import layer_outputs
 from ge_engine.npz import NpzWriter
 from ge_engine.whole_file import write_whole
-from ops import Array, GepipeError, WrongUse
+from ops import Array, WrongUse
 
 from ..group import Group
 from ..item import Item
@@ -37,15 +38,19 @@ class Dump:
     was until then. run_000001_STAGE.npz: of each run of a device stage, its inputs and outputs in rows; with `layers`
     every value inside it, computed once more on the CPU by ONNX Runtime, whichever the device is. Names inside begin
     with that of the step that they are from.
-    index.json says which node makes which value, which samples are in a run, and what failed.
+    index.json says which node makes which value, which samples are in a run, and what failed. All that it names is
+    there, whole.
     """
 
     def __init__(
         self, folder: str | os.PathLike[str], plan: Plan, layers: bool, most: int, end: Callable[[], None]
     ) -> None:
         self.folder = Path(folder)
+        if most < 1:
+            raise WrongUse(f"a dump of {most} samples", fix="give most=1 or more")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / INDEX).unlink(missing_ok=True)  # of an earlier dump, should this one be killed
         except OSError as error:
             raise WrongUse(
                 f"{folder} cannot be made: {error.strerror}", fix="name a folder that can be made"
@@ -54,7 +59,8 @@ class Dump:
         self._layers = layers
         self._most = most
         self._end = end
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
+        self._writers = 0
         self._samples: dict[int, dict[str, Any]] = {}
         self._runs: list[dict[str, Any]] = []
         self._layer_nodes: dict[str, dict[str, Any]] = {}
@@ -70,10 +76,13 @@ class Dump:
             if self._stopped:
                 return
             self._stopped = True
+            self._lock.wait_for(lambda: not self._writers)
             text = json.dumps(self._index(), ensure_ascii=False, indent=1) + "\n"
         self._end()
-        with self._writing():
+        try:
             write_whole(self.folder / INDEX, text)
+        except OSError as error:
+            self._fault = self._fault or error
         if self._fault is not None:
             fix = "look at the folder and the room on its disk"
             raise WrongUse(f"{self.folder}: the dump ended early: {self._fault}", fix=fix) from self._fault
@@ -86,14 +95,13 @@ class Dump:
 
     def sample(self, item: Item) -> None:
         """A sample is done, or has failed: what it is and was."""
-        file = f"sample_{item.number:06}.npz"
+        entry = {"file": f"sample_{item.number:06}.npz"} | ({"error": str(item.error)} if item.error else {})
         with self._lock:
             if self._is_over() or len(self._samples) >= self._most:
                 return
-            self._samples[item.number] = {"file": file} | ({"error": str(item.error)} if item.error else {})
-        with self._writing(), NpzWriter(self.folder / file) as npz:
-            for key, value in item.values.items():
-                npz.add(key, value)
+            self._samples[item.number] = entry
+            self._writers += 1
+        self._write(entry["file"], item.values.items(), lambda: self._samples.pop(item.number))
 
     def run(self, engines: Sequence[Engine], group: Group, items: Sequence[Item]) -> None:
         """The device stages of a level have run on these samples, in the rows of this group."""
@@ -104,16 +112,17 @@ class Dump:
                     return
                 file = f"run_{len(self._runs) + 1:06}_{usable(stage)}.npz"
                 numbers = [item.number for item in items]
-                self._runs.append({"file": file, "stage": stage, "gear": str(gear), "samples": numbers})
+                entry = {"file": file, "stage": stage, "gear": str(gear), "samples": numbers}
+                self._runs.append(entry)
+                self._writers += 1
             n = len(items)
             fed = {name: array[:n] for name, array in inputs.arrays.items()}
-            with self._writing(), NpzWriter(self.folder / file) as npz:
-                for name, array in (*fed.items(), *((name, array[:n]) for name, array in outputs.arrays.items())):
-                    npz.add(name, array)
-                if self._layers and not engine.stage.frozen:  # into a TensorFlow graph nothing here looks
-                    self._add_layers(npz, engine, size, fed)
+            made = ((name, array[:n]) for name, array in outputs.arrays.items())
+            looks = self._layers and not engine.stage.frozen  # into a TensorFlow graph nothing here looks
+            inner = self._inner(engine, size, fed) if looks else ()
+            self._write(file, chain(fed.items(), made, inner), partial(self._runs.remove, entry))
 
-    def _add_layers(self, npz: NpzWriter, engine: Engine, size: int, fed: Mapping[str, Array]) -> None:
+    def _inner(self, engine: Engine, size: int, fed: Mapping[str, Array]) -> Iterator[tuple[str, Any]]:
         """What the graph has inside: the one for any batch, else the gear's own, its padding zero."""
         stage, n = engine.stage, len(next(iter(fed.values())))
         gear = engine.gear(n, size)
@@ -129,20 +138,28 @@ class Dump:
         for name, node, array in layer_outputs(stage.on_cpu(path), fed):
             nodes[name] = {"node": node.name, "op": node.op_type}
             if name not in outer:
-                npz.add(name, array if isinstance(array, np.ndarray) else np.asarray(len(array)))
+                yield name, array if isinstance(array, np.ndarray) else np.asarray(len(array))
         with self._lock:
             self._layer_nodes[stage.graph.name] = nodes
 
     def _is_over(self) -> bool:
         return self._stopped or self._fault is not None
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """What goes wrong ends the dump, and not the samples."""
+    def _write(self, file: str, arrays: Iterable[tuple[str, Any]], forget: Callable[[], object]) -> None:
+        """What goes wrong ends the dump, and not the samples; then the index is not to name the file."""
+        fault: Exception | None = None
         try:
-            yield
-        except (OSError, GepipeError) as error:
-            self._fault = self._fault or error
+            with NpzWriter(self.folder / file) as npz:
+                for name, value in arrays:
+                    npz.add(name, value)
+        except Exception as error:  # a disk, a value that numpy cannot write, a layer that cannot be run
+            fault = error
+        with self._lock:
+            if fault is not None:
+                self._fault = self._fault or fault
+                forget()
+            self._writers -= 1
+            self._lock.notify_all()
 
     def _index(self) -> dict[str, Any]:
         graph = self._plan.graph

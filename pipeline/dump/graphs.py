@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ge_engine.build import BuiltStage
 from ge_engine.single_file import read_graph
 from ge_engine.weights import entries, is_heavy
+from ge_engine.whole_file import write_whole
 from ops import SpecError, WrongUse
 
 from ..draw.drawing import Drawing
@@ -60,7 +61,7 @@ def _graph(graph: Graph, root: Path, name: str) -> Iterator[Path]:
 
 
 def _file(path: Path, text: str) -> Path:
-    path.write_text(text, encoding="utf-8")
+    write_whole(path, text)
     return path
 
 

@@ -12,7 +12,7 @@ from ge_engine.inspect.dead import dead_nodes, dead_outputs, unused_weights
 from ge_engine.inspect.facts import Facts
 from ge_engine.inspect.file_facts import Port
 from ge_engine.inspect.free_axes import worth_freeing
-from ge_engine.inspect.frozen_facts import FROZEN_BY_DATA, FROZEN_FLOW
+from ge_engine.inspect.frozen_facts import FROZEN_BY_DATA, FROZEN_FLOW, UNTOLD
 from ge_engine.inspect.gear_facts import GearFacts
 from ge_engine.inspect.operators import CONTROL_FLOW, DOCUMENTED, Release
 from ge_engine.npu_ge.checks import LARGEST
@@ -48,7 +48,7 @@ def _ports(facts: Facts, here: Place) -> Iterator[Problem]:
     for kind, ports in (("input", facts.file.inputs), ("output", facts.file.outputs)):
         if not ports:
             yield Problem("V28", here, f"the model has no {kind}s", "export the model again", "refused")
-        for port in ports:
+        for port in (port for port in ports if port.dtype != UNTOLD):
             try:
                 data_type = _triton(port)
             except SpecError:
@@ -241,7 +241,7 @@ def _dead(facts: Facts, here: Place) -> Iterator[Problem]:
     nodes, tensors = dead_nodes(graph), unused_weights(graph)
     if nodes:
         many = f"{len(nodes)} nodes lead" if len(nodes) > 1 else "1 node leads"
-        message = f"{many} to no output: {_some(node.name or node.output[0] for node in nodes)}"
+        message = f"{many} to no output: {_some(node.name or next(iter(node.output), node.op_type) for node in nodes)}"
         yield Problem("I07", here, message, f"leave them out: {_MEND}", "advice")
     if tensors:
         many = f"{len(tensors)} weights are" if len(tensors) > 1 else "1 weight is"

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.text import Text
 
+from ge_engine.inspect.axis_names import Sizes
 from ge_engine.inspect.facts import Facts
 from ge_engine.inspect.mended_file import data_file, write_mended
 from ge_engine.inspect.repair import Repaired, repair
 from ops import Finding, WrongUse
-
-Sizes = Mapping[str, int]
 
 
 def mend(

@@ -73,7 +73,12 @@ def look(path: str, side: int | None = None) -> Look:
     size = _size(model.skeleton.metadata)
     ports = []
     for value in graph.input:
-        dims = tuple(dim if isinstance(dim, int) and dim > 0 else str(dim or "") for dim in shape_of(value) or ())
+        shape = shape_of(value)
+        if not shape:
+            what = "is a scalar" if shape is not None else "declares no shape, not even how many axes it has"
+            fix = "export the model with the batch as the first axis of every input"
+            raise SpecError(f"model '{model.model_name}': input {value.name!r} {what}", fix=fix)
+        dims = tuple(dim if isinstance(dim, int) and dim > 0 else str(dim or "") for dim in shape)
         dtype = canonical_dtype(value.type.tensor_type.elem_type)
         ports.append((value.name, dtype, dims[1:], layout_of(value.name, dtype, dims, graph)))
     first: SpecError | None = None

@@ -1,12 +1,16 @@
-"""Metrics: what sessions count, under Triton's names, for Prometheus. They are made when they are asked for."""
+"""Metrics: what sessions count, under Triton's names, for Prometheus. They are made when they are asked for.
+
+A counter that falls reads as a restart. So what a session has counted stays after its end, as long as another of the
+same pipeline is in the registry; with the last of them all go.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 
 from ops import GepipeError
 
@@ -30,6 +34,7 @@ _COUNTERS = {
     "nv_inference_compute_output_duration_us": ("Results copied", "compute_output_ns"),
 }
 _PENDING = "nv_inference_pending_request_count"
+Totals = dict[str, Counter[str]]  # by model: the sum of each field
 
 _lock = threading.Lock()
 _collectors: WeakKeyDictionary[CollectorRegistry, Collector] = WeakKeyDictionary()
@@ -38,7 +43,7 @@ _collectors: WeakKeyDictionary[CollectorRegistry, Collector] = WeakKeyDictionary
 def register(recorder: Recorder, registry: CollectorRegistry | None = None) -> Callable[[], None]:
     """From now on, what this recorder counts is in the registry (by default prometheus_client's own), with all others'.
 
-    What is returned takes it out again.
+    What is returned says that it counts no more. It may be called more than once, and by the garbage collector.
     Errors: GepipeError where prometheus-client is not installed, or another collector has the names.
     """
     try:
@@ -58,53 +63,87 @@ def register(recorder: Recorder, registry: CollectorRegistry | None = None) -> C
                 raise GepipeError("another collector of this registry has Triton's names", fix=fix) from error
             _collectors[registry] = collector
     collector.add(recorder)
-    return lambda: collector.remove(recorder)
+    return lambda: collector.end(recorder)
 
 
 class Collector:
     """All recorders of one registry, for a name may be in a registry only once. Equal models are added up."""
 
     def __init__(self) -> None:
-        self._recorders: WeakSet[Recorder] = WeakSet()  # a session that nobody closed goes, too
-        self._lock = threading.Lock()  # a set may not change while it is walked over
+        self._ended: deque[Recorder] = deque()
+        self._recorders: dict[Recorder, None] = {}
+        self._kept: dict[str, Totals] = {}  # by pipeline: of those that have ended
+        self._lock = threading.Lock()
 
     def add(self, recorder: Recorder) -> None:
         with self._lock:
-            self._recorders.add(recorder)
+            self._settle()
+            self._recorders[recorder] = None
 
-    def remove(self, recorder: Recorder) -> None:
-        with self._lock:
-            self._recorders.discard(recorder)
+    def end(self, recorder: Recorder) -> None:
+        """It counts no more. A garbage collector may say so anywhere, also where this thread has the lock."""
+        self._ended.append(recorder)
+        if self._lock.acquire(blocking=False):
+            try:
+                self._settle()
+            finally:
+                self._lock.release()
 
     def describe(self) -> Iterator[Metric]:
         """The names, which a registry keeps others from taking."""
-        return self._metrics(())
+        return _metrics({}, Counter())
 
     def collect(self) -> Iterator[Metric]:
         with self._lock:
-            recorders = tuple(self._recorders)
-        return self._metrics(recorders)
+            self._settle()
+            totals: Totals = {}
+            for kept in self._kept.values():
+                for model, sums in kept.items():
+                    totals.setdefault(model, Counter()).update(sums)
+            pending: Counter[str] = Counter()
+            for recorder in self._recorders:
+                pending[_add(totals, recorder)] += recorder.pending()
+        return _metrics(totals, pending)
 
-    def _metrics(self, recorders: tuple[Recorder, ...]) -> Iterator[Metric]:
-        from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+    def _settle(self) -> None:
+        """Take out those that count no more, and keep their sums while others of their names are here."""
+        while self._ended:
+            recorder = self._ended.popleft()
+            if recorder in self._recorders:
+                del self._recorders[recorder]
+                name = _name(recorder)
+                if name in map(_name, self._recorders):
+                    _add(self._kept.setdefault(name, {}), recorder)
+                else:
+                    self._kept.pop(name, None)
 
-        counts = [counters(recorder) for recorder in recorders]
-        for name, (what, field) in _COUNTERS.items():
-            totals: Counter[str] = Counter()
-            for count in counts:
-                totals.update({model: getattr(one, field) for model, one in count.items()})
-            metric = Metric(_Name(name), what, "counter")
-            for model, total in totals.items():
-                value = total // 1000 if field.endswith("_ns") else total
-                metric.add_sample(name, {"model": model, "version": VERSION}, value)
-            yield metric
-        gauge = GaugeMetricFamily(_PENDING, "Samples that wait to be put into a batch", labels=("model", "version"))
-        pending: Counter[str] = Counter()
-        for recorder, count in zip(recorders, counts):
-            pending[next(iter(count))] += recorder.pending()
-        for model, waiting in pending.items():
-            gauge.add_metric((model, VERSION), waiting)
-        yield gauge
+
+def _name(recorder: Recorder) -> str:
+    """Of its pipeline."""
+    return next(iter(counters(recorder)))
+
+
+def _add(totals: Totals, recorder: Recorder) -> str:
+    """Add what it has counted; the name of its pipeline."""
+    counts = counters(recorder)
+    for model, one in counts.items():
+        totals.setdefault(model, Counter()).update({field: getattr(one, field) for _, field in _COUNTERS.values()})
+    return next(iter(counts))
+
+
+def _metrics(totals: Totals, pending: Counter[str]) -> Iterator[Metric]:
+    from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+
+    for name, (what, field) in _COUNTERS.items():
+        metric = Metric(_Name(name), what, "counter")
+        for model, sums in totals.items():
+            value = sums[field] // 1000 if field.endswith("_ns") else sums[field]
+            metric.add_sample(name, {"model": model, "version": VERSION}, value)
+        yield metric
+    gauge = GaugeMetricFamily(_PENDING, "Samples that wait to be put into a batch", labels=("model", "version"))
+    for model, waiting in pending.items():
+        gauge.add_metric((model, VERSION), waiting)
+    yield gauge
 
 
 class _Name(str):

@@ -11,6 +11,7 @@ from .recorder import Recorder
 from .series import WINDOW
 
 FORMAT = 1
+_LEGEND = "queue: until a sample is started; map reads ahead, and its samples wait here"
 _HEADINGS = ("calls", "mean ms", "p50 ms", "p90 ms", "share %")
 
 
@@ -54,8 +55,10 @@ class Stats:
         lines = [(row.stage, f"{'  ' if row.stage else ''}{row.node}", *_cells(row)) for row in self.rows]
         left = max(len(text) for stage, node, *_ in lines for text in (stage, node))
         widths = [max(len(heading), 9) for heading in _HEADINGS]
-        counts = f"samples {self.samples:,}, requests {self.requests:,}, failed {self.failed:,}"
-        text = [f"{self.pipeline} on {self.device}: {counts}; p50 and p90 of the last {self.window:,} calls"]
+        all_ = self.requests + self.failed
+        counts = f"{all_:,} request{'s' if all_ != 1 else ''}: {self.requests:,} answered, {self.failed:,} failed"
+        samples = f"{self.samples:,} sample{'s' if self.samples != 1 else ''} answered"
+        text = [f"{self.pipeline} on {self.device}: {counts}; {samples}; p50 and p90 of the last {self.window:,} calls"]
         text.append(" ".join(["node".ljust(left), *map(str.rjust, _HEADINGS, widths)]))
         stage = ""
         for of, node, *cells in lines:
@@ -63,6 +66,7 @@ class Stats:
                 stage = of
                 text += [of] if of else []
             text.append(" ".join([node.ljust(left), *map(str.rjust, cells, widths)]).rstrip())
+        text.append(_LEGEND)
         return "\n".join(text)
 
 

@@ -74,7 +74,6 @@ def _stats(stats: Stats) -> Html:
         Column("calls", "number"),
         *(Column(f"{name} ms", "number") for name in ("mean", "p50", "p90")),
         Column("share of the work"),
-        Column("", "number"),
     )
     caption = (
         f"{stats.samples:,} samples. A step of the host is called once a sample, a device stage once a batch; what "
@@ -89,10 +88,9 @@ def _stat_rows(stats: Stats) -> Iterator[tuple[Cell, ...]]:
         if row.stage != stage:
             stage = row.stage
             yield (stage or "of a request",)
-        share = "" if row.share is None else Html(bar(row.share / 100))
-        percent = "" if row.share is None else f"{row.share:.1f} %"
+        share = "" if row.share is None else Html(f"{bar(row.share / 100)}{row.share:.1f} %")
         times = (f"{time:.3f}" for time in (row.mean_ms, row.p50_ms, row.p90_ms))
-        yield (row.node, row.op, f"{row.calls:,}", *times, share, percent)
+        yield (row.node, row.op, f"{row.calls:,}", *times, share)
 
 
 def trace(content: Content) -> Html:

@@ -124,13 +124,14 @@ def _facts(content: Content) -> Iterator[tuple[str, str, str]]:
         spec.nbytes or 0 for stage in plan.stages if stage.on_device for _, spec in (*stage.inputs, *stage.outputs)
     ]
     if sizes:
-        yield "To and from the device", bytes_text(sum(sizes)), "a sample"
+        yield "Transfers", bytes_text(sum(sizes)), "a sample, to and from the device"
     if content.bench is not None and content.bench.levels:
         best = max(content.bench.levels, key=lambda level: level.window.infer_per_sec)
         clients = f"with {best.concurrency} client{'s' if best.concurrency > 1 else ''}"
         yield "Throughput", f"{number(best.window.infer_per_sec)}/s", clients
         first = content.bench.levels[0]
-        yield "Median latency", f"{number(first.window.latency_us.p50 / 1e3)} ms", f"with {first.concurrency}"
+        if first.window.latency_us.p50:  # something was answered
+            yield "Median latency", f"{number(first.window.latency_us.p50 / 1e3)} ms", f"with {first.concurrency}"
     count = sum(map(len, content.findings.values()))
     bad = sum(one.severity != "advice" for found in content.findings.values() for one in found)
     if content.findings:

@@ -17,7 +17,7 @@ import onnxruntime
 import typer
 
 from ge_engine.cores import usable_cores
-from ge_engine.whole_file import write_whole
+from ge_engine.whole_file import replaceable, write_whole
 from ops import WrongUse
 
 from ..bench import Report, Settings, concurrencies, sweep
@@ -37,7 +37,7 @@ from ..command import (
     open_session,
     settings_of,
 )
-from ..draw.times import read_times, read_trace
+from ..draw.times import read_trace, read_trace_of
 from ..load import load
 from ..plan import Plan
 from ..profile import Stats
@@ -81,8 +81,7 @@ def report(
         check_device(device)
         graph = load(target).validate(settings)
         file = output or Path(f"{graph.name}.html")
-        if not file.absolute().parent.is_dir():
-            raise WrongUse(f"{file.absolute().parent} is no folder", fix="make it, or name another")
+        _check_writable(file)
         samples = session_samples(graph.inputs, inputs, None, graph.name)
         plan = make_plan(graph, settings)
         document = None if trace is None else _trace_of(trace, plan)
@@ -96,8 +95,21 @@ def report(
         try:
             write_whole(file, page(content))
         except OSError as error:
-            raise WrongUse(f"{file} cannot be written: {error.strerror}", fix="name another file") from error
+            raise _unwritable(file, error) from error
         note(f"{file}")
+
+
+def _check_writable(file: Path) -> None:
+    """Before anything is measured. Errors: WrongUse."""
+    try:
+        with tempfile.TemporaryFile(dir=replaceable(file).parent):
+            pass
+    except OSError as error:
+        raise _unwritable(file, error) from error
+
+
+def _unwritable(file: Path, error: OSError) -> WrongUse:
+    return WrongUse(f"{file} cannot be written: {error.strerror}", fix="name a file in a folder that is there")
 
 
 def _seconds(text: str) -> float:
@@ -110,8 +122,7 @@ def _seconds(text: str) -> float:
 
 def _trace_of(file: Path, plan: Plan) -> dict[str, Any]:
     """Errors: WrongUse for a file that is no trace, or one of another pipeline."""
-    read_times(file, [step.name for step in plan.graph.steps], plan.built)
-    return read_trace(file)
+    return read_trace_of(file, [step.name for step in plan.graph.steps], plan.built)[0]
 
 
 def _measured(

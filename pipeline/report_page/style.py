@@ -43,7 +43,8 @@ tbody tr:last-child td{border-bottom:0}
 .number{text-align:right;font-variant-numeric:tabular-nums}
 .long{white-space:normal;min-width:17ch;max-width:60ch}
 .soft{color:var(--soft)}
-.bar{display:inline-block;width:120px;height:9px;border-radius:3px;background:var(--rule);vertical-align:middle}
+.bar{display:inline-block;width:120px;height:9px;border-radius:3px;background:var(--rule);vertical-align:middle;
+margin-right:10px}
 .bar span{display:block;height:100%;border-radius:3px;background:var(--c0)}
 .tag{display:inline-block;padding:0 8px;border-radius:9px;font-size:12.5px;line-height:19px;
 border:1px solid currentColor}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ops import Finding
 
-from ..draw.drawing import Drawing, bytes_text
+from ..draw.drawing import Drawing, bytes_text, short
 from ..draw.svg import svg
 from ..draw.times import times_of
 from ..explain import how_built, rows
@@ -110,10 +110,10 @@ def changes(plan: Plan) -> Html:
         (
             (
                 one.rule,
-                joined((one.node, Html("<br>"), element("span", one.where, "soft"))),
+                joined((one.node, Html("<br>"), element("span", short(one.where), "soft"))),
                 one.before,
                 one.after,
-                one.saved_text,
+                one.saved_text if one.saved != 0 else "",
                 f"{one.exactness}; {one.why}",
             )
             for one in plan.changes
@@ -137,7 +137,7 @@ def _finding(one: Finding) -> Html:
             " ",
             element("span", one.severity, f"tag {one.severity}"),
             " ",
-            element("code", one.where),
+            element("code", short(one.where)),
         )
     )
     body = joined(

@@ -73,7 +73,7 @@ def facts_of_model(path: str, model: onnx.ModelProto, opset: int) -> OnnxFacts:
         opset,
         model.ir_version,
         frozenset(node.op_type for node in nodes),
-        frozenset(n.op_type for n in nodes if n.op_type in ARITHMETIC and n.input[0] in int64),
+        frozenset(n.op_type for n in nodes if n.op_type in ARITHMETIC and int64.intersection(n.input[:1])),
     )
 
 

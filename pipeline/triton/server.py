@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -24,6 +23,7 @@ from .processes import Stub
 from .releases import DEFAULT_TARGET, TARGETS
 from .rest import Rest
 from .running import Running
+from .server_folder import ServerFolder
 from .server_log import reasons
 from .stub_environment import stub_environment
 from .watch import Watch
@@ -47,8 +47,8 @@ class Server:
     say:             told what was found, what is being waited for, and what happens to the host stages
 
     The repository's code runs with the rights of this process. `url` and `grpc_url` are HOST:PORT; `log` is the
-    server's log, which stays unless keep_log is False; a host stage process that dies is noticed, and its model loaded
-    again.
+    server's log, which stays for a day unless keep_log is False; a host stage process that dies is noticed, and its
+    model loaded again.
     Errors: ServerError when the server cannot be found or does not come up, with the reasons from its log.
     """
 
@@ -91,8 +91,8 @@ class Server:
         server = find_server(self.target, self.say)
         frozen = any(self.repository.glob(f"*/**/*{FROZEN}"))
         environment = stub_environment(server, self.environment, self.say, frozen=frozen)
-        self.folder = Path(tempfile.mkdtemp(prefix="gepipe-serve-"))
-        self.log = self.folder / "server.log"
+        self._held = ServerFolder()
+        self.folder, self.log = self._held.path, self._held.log
         if DUMPS.is_dir():  # the server is started elsewhere, but for its user it is here
             (self.folder / DUMPS).symlink_to(DUMPS.resolve())
         backends = backend_directory(
@@ -151,6 +151,7 @@ class Server:
         self._end()
         for path in [self.folder / name for name in _NOT_KEPT] if self.keep_log else [self.folder]:
             shutil.rmtree(path, ignore_errors=True)
+        self._held.close()
 
     def _end(self) -> None:
         watch, self._watch = self._watch, None

@@ -2,8 +2,8 @@
 
 16 gRPC clients in this process ask; they, the server and its host stages share the same cores. npu_ge is the stand-in,
 for both ensembles: what differs is what is around the model. The hand-written one is as such ensembles are usually
-written: Pillow in a model.py, one request at a time, float32[3,H,W] to the model. In-process, `submit` is called from 16
-threads; those threads share the cores with what they ask, as the clients of the server do.
+written: Pillow in a model.py, one request at a time, float32[3,H,W] to the model. In-process, `submit` is called from
+16 threads, which share the cores with what they ask, as the clients of the server do.
 """
 
 from __future__ import annotations

@@ -36,7 +36,8 @@ INTRODUCTION = """\
 
 Made by `make bench`; one suite again by `make bench SUITE=light`. Every suite first holds its answers against those of
 the code beside it, then measures both in turn, round after round. Figures are medians, from the lowest to the highest
-round; a ratio is the median of the rounds' ratios, not the ratio of the medians, so that a slow spell meets both sides. What a user would otherwise write is in `baselines/`, the suites are in `tests/benchmarks/`, the figures as JSON in
+round; a ratio is the median of the rounds' ratios, not the ratio of the medians, so that a slow spell meets both sides.
+What a user would otherwise write is in `baselines/`, the suites are in `tests/benchmarks/`, the figures as JSON in
 `docs/benchmarks/`.
 
 The *limit* is cores / (CPU time of the bare kernels a sample): OpenCV, numpy and ONNX Runtime called directly, one
@@ -99,7 +100,7 @@ def _targets(runs: dict[str, Any]) -> Iterator[str]:
 def _section(suite: str, run: dict[str, Any]) -> Iterator[str]:
     source = (ROOT / "tests" / "benchmarks" / f"bench_{suite}.py").read_text(encoding="utf-8")
     yield f"## {SUITES[suite]}\n\n{ast.get_docstring(ast.parse(source))}\n"
-    yield f"Run on {run['when']}; meanwhile {run['load']}.\n"
+    yield f"Run on {run['when']}{f'; meanwhile {load}' if (load := run.get('load')) else ''}.\n"
     for note in _all(run, "notes"):
         yield f"- {note}"
     for table in _all(run, "tables"):

@@ -33,3 +33,16 @@ def test_onnx_runtime_is_asked_about_operators_that_are_its_own() -> None:
     values = values_of(model)
     assert {name: shape_of(value) for name, value in values.items()} == {"x": (2, 4), "a": (2, 4), "y": (2, 4)}
     assert dynamic_chains(model, values) == {}
+
+
+def test_a_size_that_is_computed_from_a_dynamic_one_has_the_same_cause() -> None:
+    nodes = [
+        node("NonZero", ["x"], ["places"], name="nonzero"),
+        node("Shape", ["places"], ["shape"], name="shape", start=1, end=2),
+        node("Squeeze", ["shape"], ["count"], name="squeeze"),
+        node("Range", ["zero", "count", "one"], ["y"], name="range"),
+    ]
+    weights = {"zero": np.int64(0), "one": np.int64(1)}
+    model = onnx_model(nodes, [tensor("x", (2, 4))], [tensor("y", (None,), np.int64)], weights)
+    chains = dynamic_chains(model, values_of(model))
+    assert chains == {"places": ("nonzero",), "y": ("nonzero", "shape", "squeeze", "range")}

@@ -58,7 +58,7 @@ def double(x: Array) -> Array:
 
 @pytest.mark.parametrize(
     ("made", "said"),
-    [(None, "returned a NoneType for the outputs, declared 2"), (3, "returned a int for the outputs, declared 2"),
+    [(None, "returned a NoneType for the outputs, declared 2"), (3, "returned an int for the outputs, declared 2"),
      ((1, 2, 3), "returned 3 outputs, declared 2"), ({"first": 1, "second": 2}, "returned a dict for the outputs")],
 )  # fmt: skip
 def test_an_op_of_two_outputs_that_returns_something_else_fails_alone(made: Any, said: str) -> None:

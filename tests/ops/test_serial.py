@@ -76,7 +76,7 @@ def test_a_built_in_op_goes_by_its_package_and_a_users_own_by_its_module() -> No
 
 @pytest.mark.parametrize("value", [{}, {1}, b"bytes", 1j, object()], ids=["dict", "set", "bytes", "complex", "object"])
 def test_an_attribute_that_json_cannot_hold_is_refused_with_its_type(value: Any) -> None:
-    with pytest.raises(SpecError, match=f"attribute value is a {type(value).__name__}"):
+    with pytest.raises(SpecError, match=f"attribute value is an? {type(value).__name__}"):
         op_to_json(Everything(value), "/")
 
 

@@ -76,7 +76,9 @@ def test_golden_requests_of_an_export_are_sent(graph: str, tmp_path: Path) -> No
 
 
 def test_the_null_device_can_be_measured(graph: str) -> None:
-    assert "vector at null, in this process" in gepipe(graph, "--device", "null", *QUICK).output
+    output = gepipe(graph, "--device", "null", *QUICK).output
+    assert "vector at null, in this process" in output
+    assert "CPU: cores that this process kept busy" in " ".join(output.split())
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import command_line
@@ -13,8 +18,8 @@ from ge_engine.cache import Cache
 from ge_engine.cache.folders import IN_USE
 
 
-def gepipe(*words: str) -> Result:
-    return command_line.gepipe("cache", *words)
+def gepipe(*words: str, **environment: str) -> Result:
+    return command_line.gepipe("cache", *words, **environment)
 
 
 @pytest.fixture
@@ -85,7 +90,7 @@ def test_check_fails_for_what_is_damaged_and_removes_it(cache: Cache) -> None:
     sound = gepipe("check")
     assert sound.exit_code == 0
     assert sound.stdout.startswith(f"{cache.folder}: 2 stages, 0.")
-    assert sound.stdout.endswith(" MB sound\n")
+    assert sound.stdout.endswith(" MB sound, 0 damaged\n")
     _, wide = cache.entries()
     weights = wide.path / "wide.weights"
     data = bytearray(weights.read_bytes())
@@ -95,8 +100,89 @@ def test_check_fails_for_what_is_damaged_and_removes_it(cache: Cache) -> None:
     assert result.exit_code == 1
     (damaged,) = json.loads(result.stdout)["damaged"]
     assert (damaged["stage"], damaged["reason"]) == ("wide", "wide.weights is not as it was written")
+    assert damaged["removed"] is True
     assert gepipe("check").exit_code == 0
     assert len(cache.entries()) == 1
+
+
+def test_check_says_what_it_removed_and_counts_it_apart(cache: Cache) -> None:
+    _, wide = cache.entries()
+    (wide.path / "wide.weights").write_bytes(b"")
+    first, total = gepipe("check").stdout.splitlines()
+    assert first == f"{wide.name}: wide.weights has 0 bytes, {2000 * 4 * 4} were written: removed"
+    assert total.startswith(f"{cache.folder}: 1 stage, 0.")
+    assert total.endswith(" MB sound, 1 damaged")
+
+
+def test_clear_says_what_it_could_not_remove_and_fails(cache: Cache) -> None:
+    (cache.folder / "building").rmdir()
+    (cache.folder / "building").touch()  # nothing can be put aside there
+    result = gepipe("clear")
+    assert result.exit_code == 1
+    assert result.stdout == f"{cache.folder}: 0 stages, 0.0 MB removed\n"
+    for entry in cache.entries():
+        assert f"{entry.name} stays: {cache.folder / 'building'}: File exists" in result.stderr
+
+
+def test_clear_leaves_what_a_process_uses_and_says_so(cache: Cache, tmp_path: Path) -> None:
+    plan = tiny.vector_pipeline(tmp_path).compile(gears=(1, 4))
+    result = gepipe("clear")
+    assert result.exit_code == 0
+    (entry,) = cache.entries()
+    assert f"{entry.name} stays: a running process uses it" in result.stderr
+    del plan
+
+
+AS_ANOTHER = """
+import os, sys
+from pipeline.cli import app
+if os.getuid() == 0:  # who may read all
+    os.setgid(65534)
+    os.setuid(65534)
+app(["cache", sys.argv[1]])
+"""
+
+
+@pytest.mark.parametrize("command", ["list", "check", "clear"])
+def test_entries_that_may_not_be_read_are_skipped_and_named(command: str, cache: Cache, tmp_path: Path) -> None:
+    _, wide = cache.entries()
+    with tempfile.TemporaryDirectory() as shared:  # not below tmp_path, which is this user's alone
+        folder = Path(shared) / "cache"
+        shutil.copytree(cache.folder, folder)
+        closed = folder / "entries" / wide.key
+        for path, mode in ((Path(shared), 0o755), (folder, 0o755), (closed, 0)):
+            path.chmod(mode)
+        environment = {**os.environ, "GEPIPE_CACHE": str(folder)}
+        words = [sys.executable, "-c", AS_ANOTHER, command]
+        result = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+        closed.chmod(0o700)
+        assert re.search(f"{wide.name} is skipped: it is .*'s, and cannot be read", result.stderr), result.stderr
+        assert result.returncode == 0
+        assert closed.exists()
+
+
+def test_a_file_in_place_of_the_cache_is_wrong_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("GEPIPE_CACHE", str(tmp_path / "file"))
+    result = gepipe("list")
+    assert result.exit_code == 2
+    assert f"GEPIPE_CACHE names {tmp_path / 'file'}, which is a file\nfix: name a folder, or off" in result.stderr
+
+
+@pytest.mark.parametrize("columns", ["80", "60"])
+def test_list_has_a_line_an_entry_however_long_the_names(
+    columns: str, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "a_model_of_which_the_name_is_longer_than_a_line_of_a_usual_terminal_and_says_very_little_of_what_it_does"
+    pipeline = tiny.Pipeline("long")
+    x = pipeline.input("x", tiny.VECTOR)
+    pipeline.output(y=tiny.Model(tiny.vector_model(tmp_path, name=name))(x))
+    pipeline.compile()
+    lines = gepipe("list", COLUMNS=columns).stdout.splitlines()
+    assert len(lines) == 5
+    assert all(len(line) <= int(columns) for line in lines[:4])
+    assert lines[1].split()[0] in {entry.name for entry in cache.entries()}
+    assert re.search(r" \d+\.\d MB +\d{4}-\d\d-\d\d \d\d:\d\d", lines[1])
 
 
 def test_an_entry_without_a_sound_manifest_is_listed_as_damaged(cache: Cache) -> None:

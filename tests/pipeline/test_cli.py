@@ -12,6 +12,7 @@ import pytest
 from command_line import failed, gepipe
 from graphs import BAD, GOOD, VECTOR
 
+from pipeline import measure_costs
 from pipeline.rules import RULES
 
 PICTURE = """\
@@ -137,11 +138,19 @@ def test_plan_as_json_says_what_the_passes_changed(graph: Path) -> None:
 
 
 def test_plan_can_measure_the_machine_first(graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(graph.parent / "cache"))
+    monkeypatch.setenv("GEPIPE_CACHE", str(graph.parent / "cache"))
+    monkeypatch.setattr(measure_costs, "_SPAN_S", 0.002)
     result = gepipe("plan", "graph.py", "--measure")
     assert result.exit_code == 0
-    table = graph.parent / "cache" / "gepipe" / "costs.json"
-    assert f"the cost table of this machine is in {table}" in result.stderr.replace("\n", "")
+    table = graph.parent / "cache" / "costs.json"
+    assert f"the cost table of this machine is in {table}\n" in result.stderr
+    unused = "this plan is placed for npu_ge; the table is used with model_backend='onnxruntime'\n"
+    assert unused in result.stderr
+    table.unlink()
+    (graph.parent / "on_cpu.json").write_text('{"model_backend": "onnxruntime"}', encoding="utf-8")
+    result = gepipe("plan", "graph.py", "--measure", "--deployment", "on_cpu.json")
+    assert result.exit_code == 0
+    assert unused not in result.stderr
     assert table.exists()
 
 
@@ -171,7 +180,7 @@ def test_run_takes_json_text_and_files(graph: Path) -> None:
 def test_run_shows_where_the_time_went_beside_the_answer(graph: Path) -> None:
     result = gepipe("run", "graph.py", "--json", "--stats", "-i", f"x={VECTOR}")
     assert list(json.loads(result.stdout)) == ["scores", "labels"]
-    assert "good on cpu: samples 1, requests 1, failed 0" in result.stderr
+    assert "good on cpu: 1 request: 1 answered, 0 failed; 1 sample answered" in result.stderr
     assert re.search(r"^  run +1 +\d+\.\d{3} ", result.stderr, re.MULTILINE)
 
 

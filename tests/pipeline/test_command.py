@@ -106,10 +106,13 @@ def test_exact_is_a_setting_like_the_others(graph: Path) -> None:
 def test_progress_is_shown_on_a_terminal_only(graph: Path) -> None:
     piped = process("plan", "graph.py", "--gears", "1,2")
     assert b"gear" not in piped.stderr
-    result, shown = on_terminal("plan", "graph.py", "--gears", "1,2", env=os.environ)
+    result, shown = on_terminal("plan", "graph.py", "--gears", "1,2", env={**os.environ, "GEPIPE_CACHE": "off"})
     assert result.returncode == 0
     assert b"dense: " in shown
     assert result.stdout == piped.stdout
+    cached, shown = on_terminal("plan", "graph.py", "--gears", "1,2", env=os.environ)
+    assert cached.stdout == piped.stdout
+    assert b"dense" not in shown
 
 
 def test_what_atc_compiles_is_shown_too(graph: Path) -> None:
@@ -137,6 +140,19 @@ def on_terminal(*words: str, env: Mapping[str, str]) -> tuple[subprocess.Complet
         shown += chunk
     os.close(ours)
     return result, shown
+
+
+def test_an_unusable_cache_is_noted_by_what_does_not_print_findings(graph: Path) -> None:
+    settings = {"GEPIPE_CACHE": str(graph)}
+    said = "stage 'dense' was built without the compile cache: "
+    for words in (["run", "--json"], ["bench", "--window-s", "0.01", "--max-windows", "3"]):
+        result = gepipe(*words, "graph.py", "-i", f"x={VECTOR}", **settings)
+        assert result.exit_code == 0
+        assert result.stderr.count(f"{said}{graph}: it is a file, not a folder") == 1
+        assert said not in result.stdout
+    planned = gepipe("plan", "graph.py", **settings)
+    assert said in planned.stdout
+    assert said not in planned.stderr
 
 
 @pytest.mark.parametrize(("words", "reader"), [("rule", "head -1"), ("rule", "true"), ("rule --json", "true")])

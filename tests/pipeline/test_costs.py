@@ -15,8 +15,17 @@ TABLE = costs.Costs("of a test", host={"Cast": 0.25}, graph={"Cast": 0.5}, call=
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("GEPIPE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "costs.json"
+
+
+@pytest.mark.parametrize(("named", "place"), [("", "gepipe/compiled"), ("off", "gepipe")])
+def test_the_table_lies_beside_the_compile_cache(
+    named: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return tmp_path / "gepipe" / "costs.json"
+    monkeypatch.setenv("GEPIPE_CACHE", named)
+    assert costs.file() == tmp_path / place / "costs.json"
 
 
 def test_what_is_measured_is_used_for_a_cpu_from_then_on(cache: Path) -> None:
@@ -53,6 +62,7 @@ def test_a_user_without_a_home_has_the_built_in_table(monkeypatch: pytest.Monkey
     def nowhere() -> Path:
         raise RuntimeError("Could not determine home directory.")
 
+    monkeypatch.delenv("GEPIPE_CACHE", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.delenv("LOCALAPPDATA", raising=False)
     monkeypatch.setattr(Path, "home", nowhere)

@@ -22,3 +22,8 @@ def test_times_are_of_one_request_and_batches_of_one_execution() -> None:
 def test_the_busy_share_is_that_of_an_instance() -> None:
     assert (LATER - EARLIER).busy(2.0) == 0.25
     assert Counters().busy(2.0) is None
+
+
+def test_what_is_zero_is_left_out_of_the_words() -> None:
+    assert repr(Counters(succeeded=2, batches={4: 1})) == "Counters(succeeded=2, batches={4: 1})"
+    assert repr(Counters()) == "Counters()"

@@ -166,3 +166,10 @@ def test_a_time_that_no_clock_counts_is_refused(field: str) -> None:
     assert Batching(**{field: 86_400_000_000})
     with pytest.raises(SpecError, match=rf"batching.{field} is 1{'0' * 17}\nfix: give at most 86,400,000,000"):
         Batching(**{field: 10**17})
+
+
+@pytest.mark.parametrize("field", ["max_delay_us", "max_pending", "timeout_us", "preferred"])
+def test_a_setting_of_merging_is_said_to_be_one_of_batching(field: str) -> None:
+    fix = rf"it is a field of Batching: batching=Batching\({field}=1000\)"
+    with pytest.raises(SpecError, match=f"(?s)a Deployment has no field '{field}'.*{fix}"):
+        Deployment.of(None, **{field: 1000})

@@ -12,7 +12,7 @@ from gates import LIMIT
 
 from ops import Array, OpError, SampleError
 from pipeline import Batching, Plan
-from pipeline.ordered import ordered, with_progress
+from pipeline.ordered import ordered
 
 pytestmark = pytest.mark.usefixtures("no_thread_is_left")
 
@@ -97,15 +97,6 @@ def test_ended_early_it_cancels_what_has_not_been_started(end: str) -> None:
         answers.close()
     assert queue.futures[1].cancelled()
     assert queue.futures[2].cancelled()
-
-
-@pytest.mark.parametrize("samples", [[1, 2, 3], (number for number in (1, 2, 3))], ids=["list", "generator"])
-def test_progress_is_shown_on_the_error_output(samples: object, capsys: pytest.CaptureFixture[str]) -> None:
-    answers = (answer for answer in (10, 20, 30))
-    assert list(with_progress(answers, samples)) == [10, 20, 30]  # type: ignore[arg-type]
-    output = capsys.readouterr()
-    assert output.out == ""
-    assert ("3/3" if isinstance(samples, list) else "3/?") in output.err
 
 
 def test_map_is_closed_early_and_the_session_goes_on(plan: Plan) -> None:

@@ -83,7 +83,10 @@ def test_the_cache_can_be_off(tmp_path: Path, cache: Path, monkeypatch: pytest.M
 def test_a_cache_that_cannot_be_used_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("GEPIPE_CACHE", str(tmp_path / "file" / "cache"))
-    plan = tiny.vector_pipeline(tmp_path).compile()
+    pipeline = tiny.vector_pipeline(tmp_path)
+    with pytest.warns(UserWarning, match=r"built without the compile cache: .*\nfix: give GEPIPE_CACHE") as warned:
+        plan = pipeline.compile()
+    assert (len(warned), warned[0].filename) == (1, __file__)
     assert [(finding.rule, finding.severity) for finding in plan.findings] == [("G58", "advice")]
     assert "built without the compile cache" in str(plan)
 

@@ -94,7 +94,7 @@ class Unreadable(dict[str, Any]):
         ({"y": np.zeros(8, np.float32)}, "there is no input 'y'"),
         ({"x": [0.0] * 8}, "a list, wanted"),
         ({"x": None}, "a NoneType, wanted"),
-        (7, "a sample is a int"),
+        (7, "a sample is an int"),
         (Unreadable(x=1), "the sample cannot be read: RuntimeError: gone"),
     ],
 )

@@ -104,10 +104,10 @@ def prints(want: str, got: str) -> bool:
         return len(lines) == len(wanted) and all(map(same, wanted, lines))
     gap = wanted.index("...")
     head, tail = wanted[:gap], wanted[gap + 1 :]
+    if len(lines) < gap or not all(map(same, head, lines)):
+        return False
     rest = lines[gap:]
-    return all(map(same, head, lines)) and any(
-        prints("\n".join(tail), "\n".join(rest[skip:])) for skip in range(len(rest) + 1)
-    )
+    return any(prints("\n".join(tail), "\n".join(rest[skip:])) for skip in range(len(rest) + 1))
 
 
 class Shell:

@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 import onnx
 
 from ...shapes import Shape, set_shape, shape_of
-from ..axis_names import shape_at
+from ..axis_names import Sizes, shape_at
 from ..file_facts import Port, port_of
-
-Sizes = Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -69,3 +67,13 @@ def declare(value: onnx.ValueInfoProto, shape: Shape) -> bool:
         return False
     set_shape(value, shape)
     return True
+
+
+def whole(shapes: Mapping[str, Shape]) -> dict[str, tuple[int, ...]]:
+    """Shapes of numbers only: 1 where there is none."""
+    return {name: tuple(dim if isinstance(dim, int) else 1 for dim in shape) for name, shape in shapes.items()}
+
+
+def shape_text(shape: Shape | None) -> str:
+    """As [batch, 3, ?]."""
+    return "nothing" if shape is None else f"[{', '.join('?' if dim is None else str(dim) for dim in shape)}]"

@@ -9,9 +9,9 @@ import onnx
 from ops.unique import unique
 
 from ...dynamic import values_of
-from ...shapes import Shape, infer_outputs, is_fixed, set_shape, shape_of
+from ...shapes import Shape, fix_inputs, infer_outputs, is_fixed, set_shape, shape_of
 from ..axis_names import proposed
-from .case import Case, declare, ports_of, shapes_at
+from .case import Case, declare, ports_of, shape_text, shapes_at, whole
 
 
 def free_shapes(model: onnx.ModelProto, case: Case) -> list[str]:
@@ -39,7 +39,7 @@ def _declare_outputs(model: onnx.ModelProto, case: Case, forget: bool) -> list[s
     """Outputs whose declaration the graph contradicts. forget: the old declarations stand for other inputs."""
     done = []
     before = {value.name: shape_of(value) for value in model.graph.output}
-    real = infer_outputs(model, {name: _whole(shape) for name, shape in shapes_at(model, 1, case.trial).items()})
+    real = infer_outputs(model, whole(shapes_at(model, 1, case.trial)))
     open_ = _open_shapes(model)
     for value in model.graph.output:
         at_one, free = real.get(value.name), open_.get(value.name)
@@ -48,7 +48,7 @@ def _declare_outputs(model: onnx.ModelProto, case: Case, forget: bool) -> list[s
         declared = before[value.name]
         wrong = declared is None or len(declared) != len(at_one or ()) or _contradicted(declared, free or at_one or ())
         if (wrong or forget) and declare(value, free if free is not None else at_one or ()):
-            done.append(f"output '{value.name}' declared {_text(declared)}: now {_text(shape_of(value))}")
+            done.append(f"output '{value.name}' declared {shape_text(declared)}: now {shape_text(shape_of(value))}")
     return done
 
 
@@ -60,16 +60,6 @@ def _open_shapes(model: onnx.ModelProto) -> dict[str, Shape | None]:
     """The outputs as inference sees them with the inputs as declared."""
     bare = onnx.ModelProto()
     bare.CopyFrom(model)
-    for value in bare.graph.output:
-        value.type.tensor_type.ClearField("shape")
-    del bare.graph.value_info[:]
+    fix_inputs(bare, {})
     values = values_of(bare)
     return {value.name: shape_of(values[value.name]) for value in model.graph.output}
-
-
-def _whole(shape: Shape) -> tuple[int, ...]:
-    return tuple(dim if isinstance(dim, int) else 1 for dim in shape)
-
-
-def _text(shape: Shape | None) -> str:
-    return "nothing" if shape is None else f"[{', '.join('?' if dim is None else str(dim) for dim in shape)}]"

@@ -14,7 +14,7 @@ from ...dims import law, legal_names, rewritten
 from ...shapes import Shape, infer_outputs, is_fixed, set_shape, shape_of
 from ..axis_names import is_batch, place, proposed
 from ..file_facts import Port
-from .case import Case, ports_of, shapes_at
+from .case import Case, ports_of, shape_text, shapes_at, whole
 
 # Times the trial sizes: neighbouring axes vary on their own; and how much more: every rest of a division by 8 shows.
 _TIMES = (
@@ -70,7 +70,7 @@ def _name_outputs(model: onnx.ModelProto, case: Case, known: Mapping[str, str]) 
         after = tuple(_named(dim, column, sizes, known) for dim, column in zip(before, columns))
         if after != before:
             set_shape(value, after)
-            done.append(f"output '{value.name}' {_text(before)}: now {_text(after)}")
+            done.append(f"output '{value.name}' {shape_text(before)}: now {shape_text(after)}")
     return done
 
 
@@ -102,20 +102,12 @@ def _measured(model: onnx.ModelProto, case: Case) -> tuple[list[Mapping[str, int
         at = {name: size * (odd if index % 2 else even) + more for index, (name, size) in enumerate(start.items())}
         at |= dict.fromkeys(batch, rows)
         try:
-            shapes.append(infer_outputs(model, _fixed(shapes_at(model, rows, at))))
+            shapes.append(infer_outputs(model, whole(shapes_at(model, rows, at))))
         except Exception:  # onnx has no family of exceptions; the graph does not take every size
             continue
         sizes.append(at)
     return sizes, shapes
 
 
-def _fixed(shapes: Mapping[str, Shape]) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(dim if isinstance(dim, int) else 1 for dim in shape) for name, shape in shapes.items()}
-
-
 def _numbers(shape: Shape | None) -> tuple[int, ...]:
     return tuple(dim for dim in shape or () if isinstance(dim, int))
-
-
-def _text(shape: Shape) -> str:
-    return f"[{', '.join('?' if dim is None else str(dim) for dim in shape)}]"

@@ -22,9 +22,10 @@ def main(job_file: str) -> None:
     """Do one job."""
     job = json.loads(Path(job_file).read_text(encoding="utf-8"))
     made = called(job["function"], job["folder"])
-    model, examples = made if isinstance(made, tuple) else (made, None)
-    if not hasattr(model, "eval"):
-        sys.exit(f"gepipe: {job['function']} returned a {type(model).__name__}, not a torch.nn.Module")
+    model, examples = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
+    if isinstance(model, type) or not hasattr(model, "eval"):
+        what = f"the class {model.__name__}" if isinstance(model, type) else f"a {type(model).__name__}"
+        sys.exit(f"gepipe: {job['function']} returned {what}, not a torch.nn.Module, or one with its example inputs")
     model.eval()
     inputs = inputs_of(job["inputs"], examples, job["function"])
     if job["do"] == "export":
@@ -53,7 +54,7 @@ def called(function: str, folder: str) -> Any:
         spec.loader.exec_module(module)
     else:
         module = importlib.import_module(source)
-    if not hasattr(module, name):
+    if not callable(getattr(module, name, None)):
         sys.exit(f"gepipe: {source} has no function {name}")
     return getattr(module, name)()
 
@@ -68,6 +69,11 @@ def inputs_of(wanted: Mapping[str, Any], examples: Any, function: str) -> dict[s
             'inputs in a JSON file, as {"x": ["batch", 3, 224, 224]}'
         )
     named = examples if isinstance(examples, Mapping) else {f"input{i}": x for i, x in enumerate(_sequence(examples))}
+    others = [name for name, tensor in named.items() if not hasattr(tensor, "dtype") or not len(tensor.shape)]
+    if not named:
+        sys.exit(f"gepipe: {function} returned no example inputs")
+    if others:
+        sys.exit(f"gepipe: {function} returned example inputs that are no tensors with a batch: {', '.join(others)}")
     return {
         name: {"dtype": str(tensor.dtype).removeprefix("torch."), "shape": ["batch", *tensor.shape[1:]]}
         for name, tensor in named.items()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -314,6 +315,20 @@ def test_a_full_disk_is_said_and_done_without(cache: Cache, tmp_path: Path, monk
     assert list((cache.folder / "building").iterdir()) == []
     assert same(dataclasses.replace(built, findings=()), build(stage, GEARS, tmp_path / "fresh"))
     held.close()
+
+
+def test_a_folder_that_vanishes_while_a_stage_is_built_in_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+
+    def clean(what: str, done: int, total: int) -> None:
+        for folder in (tmp_path / "temporary").iterdir():
+            shutil.rmtree(folder)
+
+    with pytest.raises(BuildError, match=r"gepipe-\w+ vanished while stage 'stage' was built in it\nfix: .*TMPDIR"):
+        build_cached(heavy_stage(tmp_path / "model.onnx"), GEARS, None, clean)
 
 
 def test_without_a_cache_the_graphs_go_with_their_folder(tmp_path: Path) -> None:

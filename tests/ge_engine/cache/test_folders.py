@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -78,6 +79,16 @@ def test_nothing_is_swept_up_that_is_not_provably_ours(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == sorted(kept)
     assert (kept[2] / IN_USE).exists()
     sweep(tmp_path / "gone")
+
+
+def test_an_empty_folder_that_was_never_filled_goes_when_it_is_old(tmp_path: Path) -> None:
+    for name in ("gepipe-0123abc_", "gepipe-fresh_00", "gepipe-notes", "gepipe-filled__"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "gepipe-filled__" / "file").touch()
+    for name in ("gepipe-0123abc_", "gepipe-notes", "gepipe-filled__"):
+        os.utime(tmp_path / name, (1e9, 1e9))
+    sweep(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"gepipe-fresh_00", "gepipe-notes", "gepipe-filled__"}
 
 
 def test_a_forked_child_does_not_take_the_folder_away_and_holds_it_too(tmp_path: Path) -> None:

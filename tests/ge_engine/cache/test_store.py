@@ -7,7 +7,7 @@ import pytest
 
 from ge_engine.cache.folders import IN_USE, Held
 from ge_engine.cache.manifest import MANIFEST, About
-from ge_engine.cache.store import Cache
+from ge_engine.cache.store import Cache, Entry, said
 from ge_engine.gears import Gear
 from ge_engine.stage import Made, StaticGraph
 from ops import BuildError
@@ -144,9 +144,56 @@ def test_check_reads_all_of_it_and_drops_what_is_damaged(cache: Cache) -> None:
         put(cache, key)[0].close()
     assert list(cache.check()) == []
     (cache.folder / "entries" / KEYS[1] / "stage_1.onnx").write_bytes(b"y" * 1000)
-    ((entry, reason),) = cache.check()
-    assert (entry.key, reason) == (KEYS[1], "stage_1.onnx is not as it was written")
+    ((entry, reason, gone),) = cache.check()
+    assert (entry.key, reason, gone) == (KEYS[1], "stage_1.onnx is not as it was written", True)
     assert keys(cache) == {KEYS[0]}
+
+
+def test_a_damaged_entry_that_a_plan_holds_stays_and_check_says_so(cache: Cache) -> None:
+    held, made = put(cache, KEYS[0])
+    Path(made.static[Gear(1)].path).write_bytes(b"")
+    assert [gone for _, _, gone in cache.check()] == [False]
+    held.close()
+    assert [gone for _, _, gone in cache.check()] == [True]
+
+
+def test_clear_says_what_stays_and_why(cache: Cache) -> None:
+    for key in KEYS[:2]:
+        held, _ = put(cache, key)
+    first = cache.folder / "entries" / KEYS[0]
+    (cache.folder / "building").rmdir()
+    (cache.folder / "building").touch()  # there nothing can be put aside, whoever asks
+    told: list[tuple[str, type[OSError] | None]] = []
+
+    def stays(entry: Entry, error: OSError | None) -> None:
+        told.append((entry.key, error and type(error)))
+
+    assert cache.clear(0, stays) == []
+    assert set(told) == {(key, FileExistsError) for key in KEYS[:2]}
+    assert first.exists()
+    (cache.folder / "building").unlink()
+    told.clear()
+    assert {entry.key for entry in cache.clear(0, stays)} <= {KEYS[0]}
+    assert (KEYS[1], None) in told
+    held.close()
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o755), (0o002, 0o775), (0o077, 0o700), (0o027, 0o750)])
+def test_an_entry_is_for_those_whom_the_umask_lets_read(umask: int, mode: int, cache: Cache) -> None:
+    before = os.umask(umask)
+    try:
+        held, _ = put(cache, KEYS[0])
+    finally:
+        os.umask(before)
+    held.close()
+    assert (cache.folder / "entries" / KEYS[0]).stat().st_mode & 0o777 == mode
+
+
+def test_a_file_in_the_place_of_the_folder_is_said_to_be_one(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="it is a file, not a folder") as error:
+        Cache(tmp_path / "file").new()
+    assert said(error.value) == f"{tmp_path / 'file'}: it is a file, not a folder"
 
 
 def test_there_may_be_no_cache_yet(cache: Cache) -> None:

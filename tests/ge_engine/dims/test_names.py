@@ -35,3 +35,10 @@ def test_no_two_names_are_one_and_none_is_found_in_another(names: list[str]) -> 
     assert len(set(legal.values())) == len(legal)
     assert all(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) for name in legal.values())
     assert not [name for name in legal.values() if clash(name, legal.values())]
+
+
+def test_many_names_inside_one_another_take_no_time() -> None:
+    names = ["n", *(f"n_{index}" for index in range(300))]
+    legal = legal_names(names)
+    assert all(clash(own, legal.values()) is None for own in legal.values())
+    assert len({*legal.values()}) == len(names)

@@ -51,7 +51,10 @@ def test_the_operations_of_a_node(one: onnx.NodeProto, shapes: dict[str, Any], c
     assert flops(one, **shapes) == count
 
 
-def test_nothing_is_counted_where_a_shape_is_open() -> None:
+def test_nothing_is_counted_where_a_shape_is_open_or_nobody_knows_what_is_computed() -> None:
+    shapes = {"x": (2, 4), "y": (2, 4)}
+    assert flops_of(node("FusedMatMul", ["x", "x"], ["y"], domain="com.microsoft"), shapes) is None
+    assert flops_of(node("If", ["x"], ["y"]), shapes) is None
     assert flops_of(node("Neg", ["x"], ["y"]), {"x": (None, 4), "y": (None, 4)}) is None
 
 

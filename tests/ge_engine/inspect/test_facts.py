@@ -37,6 +37,8 @@ def test_a_name_that_is_none_and_a_size_that_is_fixed(pool: str, tmp_path: Path)
         SpecError, match=r"no axis of an input that varies is called 'hight'\nfix: did you mean 'height'"
     ):
         facts_of(pool, (1,), [{"hight": 3}])
+    with pytest.raises(SpecError, match=r"batch is the batch\nfix: give it as a gear: --gears 4"):
+        facts_of(pool, (1,), [{"batch": 4, "height": 8, "x.3": 8}])
     with pytest.raises(SpecError, match=r"x\.1 is 3 in the file, not 4\nfix: leave it out"):
         facts_of(pool, (1,), [{"x.1": 4, "height": 8, "width": 8}])
 

@@ -91,3 +91,12 @@ def test_a_data_file_that_is_too_short_says_how_much_is_needed(tmp_path: Path) -
     facts = facts_of(str(path))
     assert facts.file.data_files == (DataFile("m.data", 100, 16000),)
     assert facts.error is not None
+
+
+def test_sizes_that_are_none_are_axes_that_vary(tmp_path: Path) -> None:
+    """-1 as some exporters write it, and onnx's own name for what it does not know."""
+    dims = [(-1, 4), ("unk__7", 4), ("?", 4), (0, 4)]
+    for index, shape in enumerate(dims):
+        path = save(tmp_path / f"{index}.onnx", [node("Neg", ["x"], ["y"])], [tensor("x", shape)], [tensor("y", shape)])
+        (port,) = file_facts(str(path), read_unchecked(str(path))).inputs
+        assert str(port) == "float32[?, 4]"

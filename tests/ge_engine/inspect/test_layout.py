@@ -39,6 +39,7 @@ def test_by_sizes_and_names(dims: Sequence[Any] | None, wanted: str) -> None:
 def test_ids_are_tokens_and_bytes_with_channels_last_a_picture() -> None:
     assert layout(("b", "s"), dtype="int64") == "tokens"
     assert layout(("H", "W", 3), dtype="uint8") == "HWC"
+    assert layout(("height", "width", "channel"), dtype="uint8") == "HWC"
 
 
 def test_who_reads_it_says_more_than_its_sizes() -> None:

@@ -67,3 +67,22 @@ def test_weights_that_models_share_are_written_once(tmp_path: Path) -> None:
         for name in "abc":
             desk.write(model, name)
     assert (tmp_path / "weights").stat().st_size == 16000
+
+
+def test_what_differs_below_zero_only_is_no_proof(tmp_path: Path) -> None:
+    """Random pixels are 0..1."""
+    original = Original(str(scale_model(tmp_path / "m.onnx", factor=1)))
+    with Desk(tmp_path) as desk, pytest.raises(Unproven, match="it gives other answers"):
+        original.prove(mended(node("Relu", ["x"], ["y"])), desk, POINTS)
+
+
+def test_texts_are_compared_as_texts(tmp_path: Path) -> None:
+    ports = [tensor("x", ("batch", 4)), tensor("text", ("batch",), object)], [tensor("said", ("batch",), object)]
+    model = onnx_model([node("Identity", ["text"], ["said"])], *ports)
+    path = tmp_path / "m.onnx"
+    onnx.save(model, path)
+    points = ({"x": (1, 4), "text": (1,)},)
+    original = Original(str(path))
+    original.check_repeatable(points[0])
+    with Desk(tmp_path) as desk:
+        assert original.prove(model, desk, points).deviation == 0

@@ -46,7 +46,14 @@ def test_the_inputs_are_the_placeholders_that_an_output_needs(tmp_path: Path) ->
 
 def test_an_output_that_is_not_there_is_told_with_the_near_miss(tmp_path: Path) -> None:
     graph = read(dense_graph(tmp_path / "m.pb"))
-    for name, fix in (("prodct:0", "did you mean 'product'?"), ("boxes", "use y")):
+    for name, fix in (
+        ("prodct:0", "did you mean 'product'?"),
+        ("boxes", "use y"),
+        ("^y", "did you mean 'y'?"),
+        ("y:-1", "did you mean 'y'?"),
+        ("y:last", "did you mean 'y'?"),
+        ("y:", "did you mean 'y'?"),
+    ):
         with pytest.raises(ModelError, match="has no value") as error:
             graph.outputs([name])
         assert error.value.fix == fix
@@ -96,3 +103,30 @@ def test_a_file_that_is_cut_short_is_refused(tmp_path: Path) -> None:
         except ModelError:
             continue
         assert graph.leaves == ("product",) or length > len(whole) - 8
+
+
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        ([float_op("y", "Tanh", "x"), float_op("y", "Relu", "x")], "has two nodes called 'y'"),
+        ([float_op("y:1", "Tanh", "x")], "has a node 'y:1': no name begins with"),
+        ([float_op("^y", "Tanh", "x")], "has a node '\\^y': no name begins with"),
+        ([float_op("a", "Add", "x", "b"), float_op("b", "Tanh", "a:0")], "wait for each other: a <- b <- a"),
+        ([float_op("a", "Add", "x", "a")], "wait for each other: a <- a"),
+        ([node("z", "Placeholder", dtype=kind("float32"), shape=bytes_field(7, b"\x12\x05a"))], "is cut short"),
+        ([node("z", "Placeholder", dtype=b"\xff\xff")], "is cut short"),
+    ],
+)
+def test_nodes_that_no_graph_has_are_refused(tmp_path: Path, nodes: list[bytes], message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        read(save(tmp_path / "m.pb", placeholder("x", (-1, 8)), *nodes))
+
+
+def test_a_loop_reads_what_the_round_before_made(tmp_path: Path) -> None:
+    loop = [
+        node("entered", "Enter", ("x",)),
+        node("merged", "Merge", ("entered", "again")),
+        float_op("y", "Tanh", "merged"),
+        node("again", "NextIteration", ("y",)),
+    ]
+    assert read(save(tmp_path / "m.pb", placeholder("x", (-1, 8)), *loop)).needed(["y"]) >= {"again", "x"}

@@ -90,3 +90,16 @@ def test_a_place_beside_another_node_is_forgotten_for_that_may_be_gone(tmp_path:
 def test_a_name_that_tensorflow_does_not_allow_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="TensorFlow has no value called '_y'"):
         rewritten(dense_graph(tmp_path / "m.pb"), {}, Output("_y", "y"))
+
+
+def test_a_part_that_no_pb_holds_is_refused_and_a_small_part_of_a_large_file_is_not(tmp_path: Path) -> None:
+    source = dense_graph(tmp_path / "m.pb")
+    nbytes = 3 << 30
+    head = bytes_field(1, b"large") + bytes_field(2, b"Const")  # then an attribute, all of it a hole in the file
+    attribute = b"\x2a" + number_field(1, nbytes)[1:]
+    with source.open("ab") as file:
+        file.write(b"\x0a" + number_field(1, len(head) + len(attribute) + nbytes)[1:] + head + attribute)
+        file.truncate(file.tell() + nbytes)
+    assert rewritten(source, {}, Output("z", "y")).stat().st_size < 1000
+    with pytest.raises(ModelError, match=r"need 32\d+ bytes of it, and a \.pb holds 2147483647"):
+        rewritten(source, {}, Output("z", "large"))

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tiny
 
-from ops import TensorSpec, WrongUse
+from ge_engine.devices import NullDevice
+from ops import Array, QueueError, TensorSpec, WrongUse
 from pipeline import Batching, Pipeline, Session
 from pipeline.bench import RequestFailed, Settings, measure
 from pipeline.bench.in_process import SessionTarget
@@ -68,3 +71,23 @@ def test_the_remedy_for_chosen_samples_is_the_op_s(session: Session) -> None:
     with pytest.raises(WrongUse, match=r"refuses a trial request, .*too small") as error:
         SessionTarget(session, [WRONG], 1, timeout_s=10)
     assert error.value.fix == "look at the cause; the op or its input is at fault"
+
+
+def test_more_clients_than_may_wait_are_told_which_two_numbers_to_change(tmp_path: Path) -> None:
+    go = threading.Event()
+    go.set()
+
+    def compute(inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> None:
+        assert go.wait(30)
+
+    plan = tiny.vector_pipeline(tmp_path).compile(batching=Batching(max_pending=3))
+    with plan.session(NullDevice(compute=compute)) as session:
+        target = SessionTarget(session, tiny.vectors(1), 1, timeout_s=10)
+        go.clear()
+        with suppress(QueueError):
+            while True:
+                session.submit(**tiny.vectors(1)[0])
+        with pytest.raises(WrongUse, match=r"more clients ask at once than may wait: .*max_pending is 3") as error:
+            target.client().request()
+        go.set()
+    assert "lower --concurrency, or raise max_pending" in error.value.fix

@@ -20,7 +20,7 @@ def equal() -> Measure:
     ("changed", "why"),
     [
         ({}, ""),
-        ({"broken": 2}, "2 values are finite on one side only"),
+        ({"broken": 2}, "2 values are not finite alike"),
         ({"cosine": 0.9}, "cosine similarity 0.9000 is below 0.99"),
         ({"distance": 0.2}, "relative Euclidean distance 0.2 is above 0.05"),
     ],

@@ -49,7 +49,10 @@ def test_a_list_of_types_reads_back_as_onnxs_operators(tmp_path: Path) -> None:
     assert read_list(tmp_path / "keep.cfg").names == {"other"}
 
 
-@pytest.mark.parametrize("text", ["no JSON", "[]", '{"white-list": {}}'])
+@pytest.mark.parametrize(
+    "text",
+    ["no JSON", "[]", '{"white-list": {}}', '{"black-list": {"to-add": "Conv"}}', '{"black-list": {"to-add": [3]}}'],
+)
 def test_a_file_that_is_no_list_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "mix.json").write_text(text, encoding="utf-8")
     with pytest.raises(WrongUse, match=r"mix\.json is no list of nodes to keep"):

@@ -46,6 +46,31 @@ def test_zeros_are_like_zeros_only(a: list[float], b: list[float], cosine: float
     assert sums.measure().cosine == cosine
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "broken"), [("inf", "inf", 0), ("inf", "-inf", 1), ("-inf", "nan", 1), ("nan", "1", 1)]
+)
+def test_infinities_are_alike_where_they_are_the_same(a: str, b: str, broken: int) -> None:
+    sums = Sums()
+    sums.add(np.array([a, "2"], np.float32), np.array([b, "2"], np.float32))
+    assert (sums.measure().broken, sums.measure().count) == (broken, 1)
+
+
+def test_a_large_tensor_is_measured_as_one_though_piece_by_piece() -> None:
+    random = np.random.default_rng(0)
+    a = random.normal(size=(3, 200_001)).astype(np.float32)
+    b = a + random.normal(size=a.shape).astype(np.float32) / 100
+    sums = Sums()
+    sums.add(a, b)
+    wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
+    found = sums.measure()
+    assert found.count == a.size
+    assert found.max_abs == np.abs(wide_a - wide_b).max()
+    assert found.distance == pytest.approx(np.linalg.norm(wide_a - wide_b) / np.linalg.norm(wide_a), rel=1e-12)
+    assert found.cosine == pytest.approx(
+        (wide_a * wide_b).sum() / np.linalg.norm(wide_a) / np.linalg.norm(wide_b), rel=1e-12
+    )
+
+
 def test_nothing_that_could_be_compared_is_no_difference() -> None:
     sums = Sums()
     sums.add(np.float32([np.nan]), np.float32([np.nan]))

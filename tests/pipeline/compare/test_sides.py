@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,12 +45,37 @@ def test_an_npz_holds_tensors_by_name_and_what_belongs_to_none_is_told(tmp_path:
     assert side.strangers() == [str(tmp_path / "fused_away.npy")]
 
 
-def test_bytes_take_the_dtype_of_their_length_and_another_layout_is_a_fault() -> None:
-    np.testing.assert_array_equal(fitted(Raw(A.tobytes()), A), A)
-    np.testing.assert_array_equal(fitted(Raw(A.astype(np.float16).tobytes()), A), A.astype(np.float16))
+def raw(path: Path, data: bytes) -> Raw:
+    path.write_bytes(data)
+    return Raw(path)
+
+
+def test_bytes_take_the_dtype_of_their_length_and_another_layout_is_a_fault(tmp_path: Path) -> None:
+    path = tmp_path / "y.bin"
+    np.testing.assert_array_equal(fitted(raw(path, A.tobytes()), A), A)
+    np.testing.assert_array_equal(fitted(raw(path, A.astype(np.float16).tobytes()), A), A.astype(np.float16))
     np.testing.assert_array_equal(fitted(A.reshape(4, 1), A), A)
-    assert fitted(Raw(b"123"), A) == "3 bytes are no float32[2, 2]"
+    assert fitted(raw(path, b"123"), A) == "3 bytes are no float32[2, 2]"
     assert fitted(A[0], A) == "its shape is [2], not [2, 2]"
+
+
+def test_bytes_that_do_not_fit_are_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "y.bin").open("wb") as file:
+        file.truncate(1 << 40)
+    assert fitted(Raw(tmp_path / "y.bin"), A) == f"{1 << 40} bytes are no float32[2, 2]"
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (np.array(["a"] * 4), "<U1"),
+        (np.zeros(4, complex), "complex128"),
+        (np.zeros(4, "M8[s]"), "datetime64[s]"),
+        ([A, A], "list"),
+    ],
+)
+def test_what_is_no_number_is_a_fault(value: Any, kind: str) -> None:
+    assert fitted(value, A) == f"it is {kind}, no numbers"
 
 
 def test_a_folder_without_tensors_is_refused(tmp_path: Path) -> None:

@@ -41,6 +41,17 @@ def test_a_failure_is_told_in_the_programs_own_last_words() -> None:
     assert message.startswith("the conversion failed:\n  ")
     assert message.endswith("ValueError: shapes differ")
     assert "noise" not in message
+    assert failure("import sys; sys.exit(3)").message.endswith("it ended with 3, and printed nothing")
+    assert failure("import os; os.abort()").message.endswith("it was ended by signal 6, and printed nothing")
+
+
+def test_a_module_that_a_program_did_without_is_not_what_failed() -> None:
+    said = "print(\"No module named 'tensorrt'\", flush=True)"
+    assert failure(f"{said}; raise ValueError('bad weights')").message.endswith("ValueError: bad weights")
+
+
+def test_a_program_is_not_waited_for_that_asks_something() -> None:
+    assert failure("input()").message.endswith("EOFError: EOF when reading a line")
 
 
 def test_an_interpreter_that_is_none_is_refused(tmp_path: Path) -> None:

@@ -28,6 +28,23 @@ def alone():
 
 def none():
     return 7
+
+def kind():
+    return torch.Net
+
+def three():
+    return torch.Net(2, 2), {"x": torch.rand((1, 4))}, 3
+
+def text():
+    return torch.Net(2, 2), {"x": "picture.jpg"}
+
+def nothing():
+    return torch.Net(2, 2), {}
+
+def ends():
+    raise SystemExit(0)
+
+VALUE = 3
 """
 
 
@@ -89,6 +106,12 @@ def test_given_inputs_are_compared_too(net: Path, tmp_path: Path) -> None:
         ("alone", "returned a model alone: return the model and example inputs by name"),
         ("none", "returned a int, not a torch.nn.Module"),
         ("missing", "has no function missing"),
+        ("VALUE", "has no function VALUE"),
+        ("kind", "returned the class Net, not a torch.nn.Module, or one with its example inputs"),
+        ("three", "returned a tuple, not a torch.nn.Module"),
+        ("text", "returned example inputs that are no tensors with a batch: x"),
+        ("nothing", "returned no example inputs"),
+        ("ends", "ended before it was done, without an error"),
     ],
 )
 def test_a_function_that_is_not_right_is_told(net: Path, tmp_path: Path, function: str, message: str) -> None:
@@ -129,10 +152,16 @@ def test_a_folder_is_an_entry_of_a_repository(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_is_refused_before_the_work(tmp_path: Path) -> None:
     source = str(scale_model(tmp_path / "m.onnx"))
+    (tmp_path / "folder.onnx").mkdir()
+    (tmp_path / "models" / "mine").mkdir(parents=True)
     for target, message in (
         (tmp_path / "m.onnx", "is the source itself"),
         (tmp_path / "m.xml", "neither .onnx nor .pb"),
         (tmp_path / "no" / "n.onnx", "is no folder"),
+        (tmp_path / "m.onnx" / "n.onnx", "is no folder"),
+        (tmp_path / "m.onnx" / "name", "is no folder"),
+        (tmp_path / "folder.onnx", "is a folder"),
+        (tmp_path / "models" / "mine", "is there already"),
         (tmp_path / "n.pb", "ONNX is not converted to .pb"),
     ):
         with pytest.raises(WrongUse, match=message):

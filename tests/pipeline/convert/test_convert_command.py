@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import command_line
 import pytest
+import tiny_torch
 from onnx_files import scale_model
 
 
@@ -27,16 +29,27 @@ def test_it_prints_how_far_the_two_are_apart_and_what_is_there_now(tmp_path: Pat
     assert (document["kind"], document["files"], len(document["rows"])) == ("ONNX", [str(target)], 2)
 
 
-def test_what_departs_is_exit_1_and_nothing_is_written(tmp_path: Path) -> None:
-    code, told, _ = gepipe(str(scale_model(tmp_path / "m.onnx")), "-o", str(tmp_path / "n.onnx"), "--tolerance", "-1")
-    assert code == 1
-    assert told.splitlines()[-1] == "NOT converted: it departs from its source by more than -1; nothing was written"
+@pytest.mark.parametrize(("gives", "largest"), [("2.1", 0.05), ('float("nan")', None)])
+def test_what_departs_is_exit_1_and_nothing_is_written(tmp_path: Path, gives: str, largest: float | None) -> None:
+    shutil.copyfile(tiny_torch.__file__, tmp_path / "torch.py")
+    code = f'import torch\ndef make():\n    return torch.Net(2, {gives}), {{"x": torch.rand((1, 4))}}\n'
+    (tmp_path / "net.py").write_text(code)
+    words = (f"{tmp_path}/net.py:make", "-o", str(tmp_path / "n.onnx"))
+    exit_code, told, _ = gepipe(*words)
+    assert exit_code == 1
+    assert told.splitlines()[-1] == "NOT converted: it departs from its source by more than 0.0001; nothing was written"
     assert not (tmp_path / "n.onnx").exists()
+    row = json.loads(gepipe(*words, "--json")[1], parse_constant=pytest.fail)["rows"][0]
+    assert row["relative"] == (largest and pytest.approx(largest, rel=1e-5))
+    assert (row["absolute"] is None) == (largest is None)
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (("--tolerance", "-1"), "tolerance is -1"),
+        (("--opset", "-1"), "opset is -1"),
+        (("--outputs", "a,b,a"), "outputs are 'a', 'b', 'a'"),
         (("--outputs", "a,,b"), "--outputs 'a,,b' has an empty name"),
         (("--at", "height"), "--at 'height' is no size"),
         (("--at", "height=0"), "--at 'height=0' is no size"),

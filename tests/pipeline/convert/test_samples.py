@@ -68,6 +68,11 @@ def test_given_inputs_that_do_not_fit_are_refused(tmp_path: Path, arrays: dict[s
         given(tmp_path / "data.npz", [IMAGE])
 
 
+def test_a_npy_is_the_one_input(tmp_path: Path) -> None:
+    np.save(tmp_path / "image.npy", np.ones((2, 3, 5, 8), np.float32))
+    assert given(tmp_path / "image.npy", [IMAGE])["image"].shape == (2, 3, 5, 8)
+
+
 def test_a_file_that_is_no_npz_is_refused(tmp_path: Path) -> None:
     (tmp_path / "data.npz").write_bytes(b"text")
     with pytest.raises(WrongUse, match="cannot be read"):

@@ -7,8 +7,9 @@ import pytest
 from drawings import made_up, shop
 
 from pipeline.draw import Drawing
-from pipeline.draw.drawing import Box, Wire
+from pipeline.draw.drawing import Box, Frame, Wire
 from pipeline.draw.layout import Layout, Placed, PlacedFrame, layout, separated
+from pipeline.draw.paper import FRAME, LINE, told
 
 SEEDS = range(40)
 Rectangle = tuple[float, float, float, float]
@@ -101,6 +102,22 @@ def test_a_chain_is_straight_and_its_boxes_one_below_the_other() -> None:
     middles = {round(item.x + item.item.width / 2, 6) for item in placed.items}
     assert len(middles) == 1
     assert all(path.start[0] == pytest.approx(path.end[0]) for path in placed.paths)
+
+
+@pytest.mark.parametrize("gears", [1, 30])
+def test_a_frame_is_as_high_as_what_is_said_of_its_stage(gears: int) -> None:
+    lines = ("device", f"gears {','.join(f'{n}x1280x{n}' for n in range(gears))}", "63 ms a run")
+    box = Box("a", "device", "Model", "a", frame="s")
+    (frame,) = layout(Drawing("t", "t", (box,), (), (Frame("s", "device", 1, lines),))).frames
+    assert frame.height >= FRAME + (1 + len(told(frame.frame))) * LINE
+
+
+def test_of_many_gears_the_first_are_told_and_the_time_still_is() -> None:
+    frame = Frame("s", "device", 1, ("device", f"gears {','.join(map(str, range(100, 200)))}", "63 ms a run"))
+    assert told(frame) == [
+        "device", "gears 100,101,", "102,103,104,105,", "106,107,108,109,", "110,111,112,113,", "114,115,116,117,",
+        "…", "63 ms a run",
+    ]  # fmt: skip
 
 
 def test_wires_that_need_not_cross_do_not() -> None:

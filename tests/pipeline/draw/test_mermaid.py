@@ -9,6 +9,7 @@ import tiny
 from drawings import NASTY, made_up
 
 from pipeline.draw import Drawing, mermaid
+from pipeline.draw.drawing import Box, Frame
 from pipeline.draw.mermaid import text
 
 # What Mermaid's own documentation says of a flowchart: an id, a shape around a quoted text, an arrow with one.
@@ -58,6 +59,12 @@ def test_a_plan_in_mermaid(tmp_path: Path) -> None:
 def test_every_line_is_one_that_mermaid_knows_whatever_the_names(seed: int) -> None:
     for line in mermaid(made_up(seed)).splitlines():
         assert any(re.fullmatch(pattern, line) for pattern in LINES.values()), line
+
+
+def test_gears_are_told_in_one_piece() -> None:
+    frame = Frame("s", "device", 1, ("device", f"gears {','.join(map(str, range(1, 20)))}"))
+    drawing = Drawing("t", "t", (Box("a", "device", "Model", "a", frame="s"),), (), (frame,))
+    assert f'subgraph s0["s, device, gears {",".join(map(str, range(1, 20)))}"]' in mermaid(drawing)
 
 
 def test_a_name_is_shown_as_it_is() -> None:

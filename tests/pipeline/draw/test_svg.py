@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -8,7 +9,7 @@ from browser import Chromium
 from drawings import NASTY, made_up, shop
 
 from pipeline.draw import Drawing, svg
-from pipeline.draw.drawing import Box
+from pipeline.draw.drawing import Box, Frame, Wire
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -56,9 +57,28 @@ OVERLAPS = """(() => {
 })()"""
 
 
+# Names that are long, or written from right to left, or in letters of several parts.
+NAMES = (
+    "x" * 200,
+    "W" * 34,
+    "\u0645\u062b\u0627\u0644 \u0639\u0631\u0628\u064a" * 4,
+    "猫" * 100,
+    "एक नाम" * 9,
+    "\u202eabc",
+    "a\nb",
+)
+HARD = Drawing(
+    "hard",
+    "names",
+    tuple(Box(name, "device", name, name, name, frame=name, band=1 + at) for at, name in enumerate(NAMES)),
+    tuple(Wire(a, a, (b,), "float32[1]", "") for a, b in pairwise(NAMES)),
+    tuple(Frame(name, "device", 1 + at, ("device", "63 ms a run")) for at, name in enumerate(NAMES)),
+)
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_in_a_browser_no_text_is_cut_or_hidden(tmp_path: Path, chromium: Chromium, dark: bool) -> None:
-    drawings = [Drawing.of(shop(tmp_path).compile(gears=(1, 2))), made_up(1), made_up(5)]
+    drawings = [Drawing.of(shop(tmp_path).compile(gears=range(1, 40))), made_up(1), made_up(5), HARD]
     for index, drawing in enumerate(drawings):
         file = tmp_path / f"{index}.svg"
         file.write_text(svg(drawing), encoding="utf-8")

@@ -27,7 +27,8 @@ def test_a_trace_gives_the_mean_time_of_each_node_and_stage(tmp_path: Path) -> N
 def test_what_failed_is_not_counted(tmp_path: Path) -> None:
     file = tmp_path / "t.json"
     slices = [
-        {"ph": "X", "dur": dur, "args": {"node": "a"} | more} for dur, more in ((2, {}), (4, {}), (9, {"error": "x"}))
+        {"ph": "X", "name": "a", "tid": 1, "ts": 0, "dur": dur, "args": {"node": "a"} | more}
+        for dur, more in ((2, {}), (4, {}), (9, {"error": "x"}))
     ]
     file.write_text(json.dumps({"traceEvents": slices}))
     assert read_times(file, ["a"], []).nodes["a"] == (3.0, 2)
@@ -38,7 +39,27 @@ def test_what_failed_is_not_counted(tmp_path: Path) -> None:
     [
         ("{", r"t\.json is no trace: Expecting"),
         ("[]", r"t\.json is no trace: it has no traceEvents"),
-        ('{"traceEvents": [1]}', r"t\.json is no trace: it has no traceEvents"),
+        ("[" * 100_000, r"t\.json is no trace: maximum recursion"),
+        ('{"traceEvents": 1}', r"t\.json is no trace: it has no traceEvents"),
+        ('{"traceEvents": [1]}', r"t\.json is no trace of gepipe's: it has the event 1\n"),
+        *(
+            (f'{{"traceEvents": [{event}]}}', r"t\.json is no trace of gepipe's: it has the event \{")
+            for event in (
+                '{"ph": "X", "name": "a", "tid": 1, "ts": 0, "dur": "2"}',
+                '{"ph": "X", "name": "a", "tid": 1, "ts": 0, "dur": NaN}',
+                '{"ph": "X", "name": "a", "tid": 1, "ts": 0, "dur": -1}',
+                '{"ph": "X", "name": "a", "tid": "1", "ts": 0, "dur": 1}',
+                '{"ph": "X", "name": "a", "ts": 0, "dur": 1}',
+                '{"ph": "X", "name": null, "tid": 1, "ts": 0, "dur": 1}',
+                '{"ph": "X", "name": "a", "tid": 1, "ts": 0, "dur": 1, "args": [1]}',
+                '{"ph": "M", "name": "thread_name", "tid": 1}',
+            )
+        ),
+        (
+            '{"traceEvents": [{"ph": "b"}, {"ph": "X", "name": "a", "tid": 1, "ts": 0, "dur": 1, '
+            '"args": {"node": ["a"]}}]}',
+            r"t\.json has no times of this pipeline",
+        ),
         ('{"traceEvents": []}', r"t\.json has no times of this pipeline"),
     ],
 )

@@ -15,6 +15,7 @@ from ge_engine import Model
 from ge_engine.devices import NullDevice
 from ops import OpError, WrongUse
 from pipeline import Pipeline, Plan
+from pipeline.item import Item
 
 
 def index(folder: Path) -> dict[str, Any]:
@@ -134,6 +135,66 @@ def test_a_dump_may_end_while_samples_are_on_their_way(plan: Plan, tmp_path: Pat
         for round in range(10):
             files = {entry["file"] for entry in index(tmp_path / str(round))["samples"].values()}
             assert files == {file.name for file in (tmp_path / str(round)).glob("sample_*")}
+
+
+def test_what_the_index_names_is_there_when_the_dump_ends(plan: Plan, tmp_path: Path) -> None:
+    """Though other threads are in the middle of a sample then."""
+    with plan.session() as session:
+        stop = threading.Event()
+
+        def ask() -> None:
+            while not stop.is_set():
+                session.run_batch(tiny.vectors(3))
+
+        threads = [threading.Thread(target=ask) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        try:
+            for round in range(5):
+                folder = tmp_path / str(round)
+                with session.dump_data(folder, layers=True):
+                    session.run(**tiny.vectors(1)[0])
+                document = index(folder)
+                named = {entry["file"] for entry in (*document["samples"].values(), *document["runs"])}
+                assert named == {file.name for file in folder.iterdir()} - {"index.json"}
+                assert all(load(folder / name) for name in named)
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+
+
+def test_a_value_that_cannot_be_written_ends_the_dump_and_not_the_sample(tmp_path: Path) -> None:
+    pipeline = Pipeline("p")
+    pipeline.output(y=Model(tiny.vector_model(tmp_path))(tiny.Scale(2.0)(pipeline.input("x", tiny.VECTOR))))
+    (sample,) = tiny.vectors(1)
+    with pipeline.compile().session() as session:
+        wanted = session.run(**sample)
+        with session.dump_data(tmp_path / "d") as dump:
+            dump.sample(Item({"odd": np.zeros(1, [("a", object)])}))
+            assert tiny.same(session.run(**sample), wanted)
+            with pytest.raises(WrongUse, match="the dump ended early: Object arrays"):
+                dump.stop()
+    assert index(tmp_path / "d")["samples"] == {}
+    assert [file.name for file in (tmp_path / "d").iterdir()] == ["index.json"]
+
+
+def test_a_dump_that_is_killed_leaves_no_index_of_an_earlier_one(plan: Plan, tmp_path: Path) -> None:
+    with plan.session() as session:
+        with session.dump_data(tmp_path):
+            session.run(**tiny.vectors(1)[0])
+        with session.dump_data(tmp_path):
+            assert not (tmp_path / "index.json").exists()
+
+
+@pytest.mark.parametrize("most", [0, -1])
+def test_a_dump_of_nothing_is_refused(plan: Plan, tmp_path: Path, most: int) -> None:
+    with (
+        plan.session() as session,
+        pytest.raises(WrongUse, match=f"a dump of {most} samples"),
+        session.dump_data(tmp_path, most=most),
+    ):
+        pass
 
 
 def test_a_second_dump_at_once_is_refused(plan: Plan, tmp_path: Path) -> None:

@@ -116,6 +116,8 @@ def test_findings_that_are_not_advice_fail_and_with_strict_all_do(pool: Path, tm
         (("--at", "height"), "'height' is no size fix: write it as \"height=640,width=640\""),
         (("--at", "height=0"), "'height=0' is no size"),
         (("--at", "height=8", "--at", "width=8"), "name different axes"),
+        (("--at", "height=8,height=9"), "--at 'height=8,height=9' gives height twice fix: for more sizes write --at"),
+        (("--fix", "-o", "x.pb"), "x.pb does not end with .onnx, by which it is known fix: call it x.pb.onnx"),
         (("--cann", "new"), "--cann: 'new' is no version of CANN"),
         (("--cann", "7.0.0"), "nothing is known of CANN 7.0.0"),
     ],
@@ -160,10 +162,30 @@ def test_a_place_that_cannot_be_written_leaves_what_was_there(pool: Path, tmp_pa
     kept = tmp_path / "kept"
     kept.mkdir()
     (kept / "out.onnx").write_bytes(b"old")
-    os.mkfifo(kept / "pipe")
-    text = failed(1, "inspect", str(pool), "--fix", "-o", str(kept / "pipe"), "--json")
-    assert "it is not a file" in text
-    assert sorted(path.name for path in kept.iterdir()) == ["out.onnx", "pipe"]
+    os.mkfifo(kept / "pipe.onnx")
+    assert "pipe.onnx is not a file" in failed(2, "inspect", str(pool), "--fix", "-o", str(kept / "pipe.onnx"))
+    assert sorted(path.name for path in kept.iterdir()) == ["out.onnx", "pipe.onnx"]
+
+
+def test_what_a_file_says_does_not_steer_the_terminal(tmp_path: Path) -> None:
+    name = "in\x1b[2J\x9b31m\u202e\r"
+    path = save(tmp_path / "m.onnx", [node("Neg", [name], ["y"])], [tensor(name, ("a", 4))], [tensor("y", ("a", 4))])
+    result = gepipe("inspect", str(path), "--at", "nothing=1")
+    assert "\x1b" not in result.output
+    shown = gepipe("inspect", str(path))
+    assert "in[2J31m" in shown.stdout
+    assert not {*"\x1b\x9b\u202e\r"} & {*shown.stdout}
+    assert json.loads(gepipe("inspect", str(path), "--json").stdout)["inputs"][0]["name"] == name
+
+
+def test_the_longest_chain_from_a_cause_is_shown_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    nodes = [node("NonZero", ["x"], ["places"], name="places"), node("Neg", ["places"], ["n0"], name="n0")]
+    nodes += [node("Neg", [f"n{index}"], [f"n{index + 1}"], name=f"n{index + 1}") for index in range(11)]
+    outputs = [tensor("n11", (2, None), np.int64)]
+    path = save(tmp_path / "m.onnx", nodes, [tensor("x", ("batch", 4))], outputs)
+    text = words(gepipe("inspect", str(path)).stdout)
+    assert "open from gear 1 on: 'n11', by places > n0 > n1 > n2 > n3 > n4 > n5 > 6 more > n11" in text
 
 
 def test_the_originals_own_weights_are_not_replaced(tmp_path: Path) -> None:

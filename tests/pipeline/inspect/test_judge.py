@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import frozen_graphs
 import model_zoo
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from onnx_files import node, save, tensor
+from onnx_files import node, onnx_model, save, tensor
 
 from ge_engine.inspect import facts_of
 from ge_engine.inspect.operators import release_of
-from ops import Finding
+from ops import Finding, ModelError
 from pipeline.inspect import judge
 from pipeline.rulebook import BOOK
 
@@ -51,6 +53,23 @@ def test_what_is_no_onnx_at_all_is_refused(content: bytes, message: str, tmp_pat
     path.write_bytes(content)
     with pytest.raises(Exception, match=message):
         facts_of(str(path))
+
+
+@pytest.mark.parametrize("text", [b"producer", b"some.domain", b"a key"])
+def test_a_text_that_is_no_utf8_is_refused_wherever_it_is(text: bytes, tmp_path: Path) -> None:
+    model = onnx_model([node("Neg", ["x"], ["y"])], *ends(), domains=["some.domain"], metadata={"a key": ""})
+    model.producer_name = "producer"
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model.SerializeToString().replace(text, b"\xff" + text[1:]))
+    with pytest.raises(ModelError, match="it holds a name that is not UTF-8: b"):
+        facts_of(str(path))
+
+
+def test_a_damaged_graph_is_judged_as_far_as_it_can_be_read(tmp_path: Path) -> None:
+    nodes = [node("Add", [], []), node("Neg", ["x"], ["y"])]
+    findings = found(save(tmp_path / "m.onnx", nodes, *ends(np.int64)))
+    assert "is not a sound ONNX model" in findings["V28"].message
+    assert findings["I07"].message == "1 node leads to no output: Add"
 
 
 def test_a_model_that_onnx_runtime_cannot_run_says_why(tmp_path: Path) -> None:
@@ -212,6 +231,49 @@ def test_a_batch_that_the_graph_itself_fixes(tmp_path: Path) -> None:
     assert findings["I06"].message == "gear 4: the batch is fixed to 2"
 
 
+def test_an_input_without_a_batch_beside_others_fixes_none(tmp_path: Path) -> None:
+    inputs = [tensor("x", ("batch", 2)), tensor("scale", (2,))]
+    path = save(tmp_path / "m.onnx", [node("Mul", ["x", "scale"], ["y"])], inputs, [tensor("y", ("batch", 2))])
+    facts = facts_of(str(path), (1, 3))
+    assert [gear.output_shapes for gear in facts.gears] == [{"y": (1, 2)}, {"y": (3, 2)}]
+    assert found(path)["G52"].message == "the first axis of scale is no batch, and that of the other inputs is"
+
+
+def test_axes_of_a_reduction_are_no_arithmetic_in_int64(tmp_path: Path) -> None:
+    ports = [tensor("x", ("batch", 5, 4))], [tensor("y", ("batch", 4))]
+    nodes = [node("ReduceSum", ["x", "axes"], ["y"], keepdims=0)]
+    assert found(save(tmp_path / "m.onnx", nodes, *ports, {"axes": np.int64([1])})) == {}
+
+
+def test_an_input_of_any_rank_and_a_model_without_inputs(tmp_path: Path) -> None:
+    path = save(tmp_path / "rank.onnx", [node("Neg", ["x"], ["y"])], [tensor("x", None)], [tensor("y", None)])
+    assert facts_of(str(path)).gears == ()
+    assert found(path)["I04"].message == "input 'x' (float32) declares no shape, not even how many axes it has"
+    constant = [node("Neg", ["w"], ["y"])]
+    path = save(tmp_path / "none.onnx", constant, [], [tensor("y", (4,))], {"w": np.ones(4, np.float32)})
+    assert found(path)["V28"].message == "the model has no inputs"
+    (gear,) = facts_of(str(path)).gears
+    assert (gear.peak, gear.output_bytes) == (16, 16)
+
+
+def test_a_sequence_is_named_as_what_it_is(tmp_path: Path) -> None:
+    sequence = helper.make_tensor_sequence_value_info("y", 1, None)
+    path = save(tmp_path / "m.onnx", [node("SequenceConstruct", ["x"], ["y"])], [tensor("x", ("batch", 4))], [sequence])
+    facts = facts_of(str(path))
+    assert facts.error is None
+    assert (
+        next(finding.message for finding in judge(facts)) == "output 'y' is sequence, which the backend does not know"
+    )
+
+
+def test_onnxs_own_domain_by_its_other_name(tmp_path: Path) -> None:
+    path = save(tmp_path / "m.onnx", [node("Neg", ["x"], ["y"])], *ends())
+    model = onnx.load(path)
+    model.opset_import[0].domain = "ai.onnx"
+    onnx.save(model, path)
+    assert found(path, (1, 2)) == {}
+
+
 def test_a_gear_that_the_graph_refuses(tmp_path: Path) -> None:
     nodes = [node("Add", ["x", "w"], ["y"])]
     ports = [tensor("x", ("batch", "width"))], [tensor("y", ("batch", "width"))]
@@ -307,3 +369,13 @@ def test_a_missing_data_file(tmp_path: Path) -> None:
     assert "its external data 'm.data' is missing" in found(path)["V28"].message
     (data,) = facts_of(str(path)).file.data_files
     assert (data.location, data.nbytes, data.needed) == ("m.data", None, 6400)
+
+
+def test_what_a_frozen_graph_does_not_say_is_no_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without OpenVINO nobody knows the types of its outputs."""
+    parts = [frozen_graphs.placeholder("x", (-1, 4)), frozen_graphs.float_op("y", "Neg", "x")]
+    path = tmp_path / "m.pb"
+    path.write_bytes(b"".join(parts))
+    monkeypatch.setitem(sys.modules, "openvino", None)
+    assert {finding.severity for finding in found(path).values()} <= {"advice"}
+    assert [str(port) for port in facts_of(str(path)).file.outputs] == ["?"]

@@ -11,7 +11,7 @@ import pytest
 from frozen_graphs import dense_graph
 from golden import BUS_640
 from kind_models import head, ids, net, same_size, yolo
-from onnx_files import node, tensor
+from onnx_files import node, save, tensor
 from photos import scene
 from weights import ROOT, laid_out
 
@@ -306,6 +306,13 @@ def test_a_model_that_takes_no_size_is_refused_with_its_reason(tmp_path: Path) -
         draft(model, tmp_path / "graph.py")
     with pytest.raises(ModelError, match="there is no file"):
         draft(tmp_path / "none.onnx", tmp_path / "graph.py")
+
+
+@pytest.mark.parametrize(("dims", "message"), [((), "is a scalar"), (None, "declares no shape")])
+def test_an_input_without_a_batch_axis_is_named(dims: Any, message: str, tmp_path: Path) -> None:
+    path = save(tmp_path / "m.onnx", [node("Neg", ["x"], ["y"])], [tensor("x", dims)], [tensor("y", dims)])
+    with pytest.raises(SpecError, match=f"model 'm': input 'x' {message}"):
+        draft(path, tmp_path / "graph.py")
 
 
 # How it is written.

@@ -100,13 +100,14 @@ def test_an_op_that_would_send_more_bytes_stays_on_the_host(tmp_path: Path) -> N
     assert change.why == "an NPU is spared bytes, and the host work"
 
 
-def test_a_float_crop_in_the_graph_says_what_its_bytes_buy(tmp_path: Path) -> None:
+def test_where_as_many_bytes_cross_no_byte_is_said_to_be_spared(tmp_path: Path) -> None:
     pipeline = Pipeline("exact")
     x = pipeline.input("x", TensorSpec("float32", (16, 3)))
     model = Model(scale_model(tmp_path / "scale.onnx", dims=("batch", 16, 3)))
     pipeline.output(y=model(ops.Cast("float32")(ops.Cast("float32")(x))))
     (change,) = run(pipeline, exact=True).changes
-    assert (change.saved, change.exactness, change.why) == (0, "bitwise", "a host stage less; the host is spared the work")
+    assert (change.saved, change.exactness) == (0, "bitwise")
+    assert change.why == "a host stage less; the host is spared the work"
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import time
 import urllib.request
+import weakref
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -65,7 +67,7 @@ def test_counts_and_times_are_there_for_the_pipeline_and_each_stage(plan: Plan) 
         assert value(page, "nv_inference_compute_infer_duration_us", model) == count.compute_infer_ns // 1000
 
 
-def test_sessions_share_a_registry_and_leave_it_when_they_are_closed(plan: Plan) -> None:
+def test_no_counter_falls_while_a_session_of_its_name_is_in_the_registry(plan: Plan) -> None:
     registry = prometheus_client.CollectorRegistry(auto_describe=True)
     with plan.session() as first:
         first.metrics(registry)
@@ -75,8 +77,41 @@ def test_sessions_share_a_registry_and_leave_it_when_they_are_closed(plan: Plan)
             second.run_batch(tiny.vectors(3))
             assert value(text(registry), "nv_inference_count", "vector") == 4
         page = text(registry)
-        assert value(page, "nv_inference_count", "vector") == 1
+        assert value(page, "nv_inference_count", "vector") == 4
+        assert value(page, "nv_inference_pending_request_count", "vector") == 0
         assert page.count("# TYPE nv_inference_count counter") == 1
+        with plan.session() as third:
+            third.metrics(registry)
+            third.run(**tiny.vectors(1)[0])
+            assert value(text(registry), "nv_inference_count", "vector_1_dense") == 5
+    assert "model=" not in text(registry)
+
+
+def test_sums_of_another_pipeline_go_with_its_own_last_session(plan: Plan, tmp_path: Path) -> None:
+    registry = prometheus_client.CollectorRegistry()
+    other = tiny.vector_pipeline(tmp_path).compile(name_prefix="my_")
+    with plan.session() as session:
+        session.metrics(registry)
+        with other.session() as theirs:
+            theirs.metrics(registry)
+            theirs.run(**tiny.vectors(1)[0])
+            assert value(text(registry), "nv_inference_count", "my_vector") == 1
+        assert "my_vector" not in text(registry)
+        assert value(text(registry), "nv_inference_count", "vector") == 0
+
+
+def test_a_session_that_nobody_closes_leaves_its_sums(plan: Plan) -> None:
+    registry = prometheus_client.CollectorRegistry()
+    with plan.session() as session:
+        session.metrics(registry)
+        forgotten = plan.session()
+        forgotten.metrics(registry)
+        forgotten.run(**tiny.vectors(1)[0])
+        gone = weakref.ref(forgotten)
+        del forgotten
+        gc.collect()
+        assert gone() is None
+        assert value(text(registry), "nv_inference_count", "vector") == 1
     assert "model=" not in text(registry)
 
 

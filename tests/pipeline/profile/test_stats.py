@@ -79,7 +79,7 @@ def test_nothing_has_run_yet(plan: Plan) -> None:
     with plan.session() as session:
         stats = session.stats()
     assert {row.calls for row in stats.rows} == {0}
-    assert "samples 0, requests 0, failed 0" in str(stats)
+    assert "0 requests: 0 answered, 0 failed; 0 samples answered" in str(stats)
 
 
 def test_nothing_is_lost_between_threads(plan: Plan) -> None:
@@ -108,6 +108,7 @@ def test_what_failed_is_said_and_not_timed(tmp_path: Path) -> None:
             session.run(**bad)
         stats = session.stats()
     assert (stats.requests, stats.failed, stats.samples) == (0, 4, 1)
+    assert str(stats).startswith("picky on cpu: 4 requests: 0 answered, 4 failed; 1 sample answered; ")
     assert rows(stats)["host0", "picky"].calls == 1
 
 
@@ -115,8 +116,11 @@ def test_the_table_is_of_fixed_width_with_a_line_for_each_stage(plan: Plan) -> N
     with plan.session() as session:
         session.run_batch(tiny.vectors(3))
         text = str(session.stats())
-    head, columns, *lines = text.splitlines()
-    assert head == "chain on cpu: samples 3, requests 1, failed 0; p50 and p90 of the last 4,096 calls"
+    head, columns, *lines, legend = text.splitlines()
+    assert head == (
+        "chain on cpu: 1 request: 1 answered, 0 failed; 3 samples answered; p50 and p90 of the last 4,096 calls"
+    )
+    assert legend.startswith("queue: until a sample is started; map reads ahead")
     assert columns.split() == ["node", "calls", "mean", "ms", "p50", "ms", "p90", "ms", "share", "%"]
     assert [line for line in lines if " " not in line] == ["host0", "dense", "host2", "small"]
     scale = next(line for line in lines if "scale" in line)

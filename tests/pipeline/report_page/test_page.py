@@ -77,6 +77,30 @@ def test_without_a_device_stage_there_is_a_page_too(tmp_path: Path) -> None:
     assert "To and from the device" not in page(Content(dataclasses.replace(plan, stages=host, built={})))
 
 
+def test_nobody_learns_from_the_page_where_its_maker_keeps_files(whole: str, tmp_path: Path) -> None:
+    plan = tiny.vector_pipeline(tmp_path).compile()
+    found = (Finding("V17", "fails", str(tmp_path / "secret" / "graph.py:4"), "bad", ""),)
+    text = page(Content(plan, findings={"The pipeline": found}))
+    assert "graph.py:4" in text
+    for one in (text, whole):
+        assert str(tmp_path.parent) not in one
+        assert str(Path(__file__).parent) not in one
+
+
+def test_where_nothing_was_answered_there_is_no_latency(tmp_path: Path) -> None:
+    plan = tiny.vector_pipeline(tmp_path).compile()
+    content = measured(plan, tmp_path)
+    assert content.bench is not None
+    assert "Median latency" in page(content)
+    levels = tuple(
+        dataclasses.replace(level, window=dataclasses.replace(level.window, latencies=[]))
+        for level in content.bench.levels
+    )
+    text = page(dataclasses.replace(content, bench=dataclasses.replace(content.bench, levels=levels)))
+    assert "Median latency" not in text
+    assert "nan" not in text.lower()
+
+
 def show(text: str, folder: Path) -> Path:
     file = folder / "report.html"
     file.write_text(text, encoding="utf-8")

@@ -35,7 +35,14 @@ def test_a_time_that_is_none_is_refused(graph: Path, seconds: str) -> None:
     assert f"--bench is '{seconds}'" in failed(2, "report", "graph.py", "--bench", seconds)
 
 
-def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(graph: Path) -> None:
-    said = failed(2, "report", "graph.py", "-o", "no/r.html", "--bench", "60")
-    assert "is no folder" in said
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [("no/r.html", "No such file"), ("r.html", "it is not a file"), ("/proc/r.html", "No such file")],
+)
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
+    graph: Path, file: str, reason: str
+) -> None:
+    (graph.parent / "r.html").mkdir()
+    said = failed(2, "report", "graph.py", "-o", file, "--bench", "60")
+    assert f"{file} cannot be written: {reason}" in said
     assert "measuring" not in said

@@ -45,3 +45,10 @@ def test_a_size_that_depends_on_data_keeps_its_name(tmp_path: Path) -> None:
     nodes = [node("NonZero", ["x"], ["where"]), node("Transpose", ["where"], ["y"])]
     ports = [tensor("x", ("batch", None))], [tensor("y", ("found", 2), np.int64)]
     assert mended(save(tmp_path / "m.onnx", nodes, *ports)).ends["y"] == "int64[found, 2]"
+
+
+def test_what_an_exporter_did_not_know_is_called_what_it_is(tmp_path: Path) -> None:
+    """-1, and the name of onnx's own inference."""
+    inputs = [tensor("x", ("unk__7", 3, -1, "width"))]
+    path = save(tmp_path / "m.onnx", POOL, inputs, [tensor("y", (-1, 3, "unk__8", "unk__9"))])
+    assert mended(path).ends == {"x": "float32[batch, 3, height, width]", "y": "float32[batch, 3, height/2, width/2]"}
