@@ -18,8 +18,8 @@ from ge_engine.cache import Cache
 from ge_engine.cache.folders import IN_USE
 
 
-def gepipe(*words: str, **environment: str) -> Result:
-    return command_line.gepipe("cache", *words, **environment)
+def gepipe(*words: str) -> Result:
+    return command_line.gepipe("cache", *words)
 
 
 @pytest.fixture
@@ -178,9 +178,10 @@ def test_list_has_a_line_an_entry_however_long_the_names(
     x = pipeline.input("x", tiny.VECTOR)
     pipeline.output(y=tiny.Model(tiny.vector_model(tmp_path, name=name))(x))
     pipeline.compile()
-    lines = gepipe("list", COLUMNS=columns).stdout.splitlines()
-    assert len(lines) == 5
-    assert all(len(line) <= int(columns) for line in lines[:4])
+    told = command_line.process("cache", "list", env={"COLUMNS": columns})  # which is read when a process begins
+    lines = told.stdout.decode().splitlines()
+    assert len(lines) == 5, lines
+    assert max(map(len, lines[:4])) <= int(columns), lines
     assert lines[1].split()[0] in {entry.name for entry in cache.entries()}
     assert re.search(r" \d+\.\d MB +\d{4}-\d\d-\d\d \d\d:\d\d", lines[1])
 

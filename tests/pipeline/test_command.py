@@ -116,7 +116,8 @@ def test_progress_is_shown_on_a_terminal_only(graph: Path) -> None:
 
 
 def test_what_atc_compiles_is_shown_too(graph: Path) -> None:
-    result, shown = on_terminal("run", "graph.py", "--device", "npu:0", "-i", f"x={VECTOR}", env=environment())
+    new = {**environment(), "GEPIPE_CACHE": str(graph.parent / "cache")}
+    result, shown = on_terminal("run", "graph.py", "--device", "npu:0", "-i", f"x={VECTOR}", env=new)
     assert result.returncode == 0
     assert b"dense for Ascend910B4: " in shown
 

@@ -6,13 +6,12 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
-import cv2
 import numpy as np
 import pytest
 import tiny
 from acl_sim import World
 from acl_sim.fixtures import put_atc_on_path
-from ascend_cases import CASES, GEARS, samples
+from ascend_cases import CASES, GEARS, ROOT, samples
 from frozen_graphs import dense_graph
 from onnx_files import node, save, tensor
 from tiny_ops import Columns
@@ -24,6 +23,7 @@ from ge_engine.devices import open_device
 from ge_engine.engine import Engine
 from ops import DeviceError, TensorSpec
 from pipeline import Pipeline, Plan
+from pipeline.load import load
 from pipeline.triton.config import parse
 
 
@@ -162,21 +162,22 @@ def test_a_batch_of_fixed_size_has_no_gears(world: World, tmp_path: Path) -> Non
     assert not world.counts["mdl.set_dynamic_batch_size"]
 
 
-def test_yolo11_itself(world: World) -> None:
-    weights = laid_out("examples/yolo11/weights/yolo11n.onnx")
-    pipeline = Pipeline("yolo11")
-    image, transform = ops.Letterbox(height=320, width=320)(pipeline.input("image", TensorSpec("uint8", ("H", "W", 3))))
-    x = ops.Normalize(mean=(0, 0, 0), std=(1, 1, 1))(image)
-    boxes, scores, classes = ops.YoloBoxes(conf_threshold=0.25)(Model(weights)(x), transform)
-    pipeline.output(boxes=boxes, scores=scores, classes=classes)
-    plan = pipeline.compile(gears=(1, 2), streams=2)
-    given = [{"image": cv2.imread(str(laid_out(f"examples/yolo11/weights/{name}.jpg")))} for name in ("bus", "zidane")]
+@pytest.mark.parametrize("streams", [1, 2, 4])
+def test_yolo11_itself_gives_its_boxes_by_one_transfer_in_and_one_out_a_batch(world: World, streams: int) -> None:
+    jpegs = [laid_out(f"examples/yolo11/weights/{name}.jpg").read_bytes() for name in ("bus", "zidane")]
+    plan = load(str(ROOT / "examples/yolo11/graph.py")).compile(gears=GEARS, streams=streams)
+    given = [{"image": data} for data in (*jpegs, *jpegs, jpegs[0])]
     with plan.session() as session:
         wanted = session.run_batch(given)
     with plan.session("npu:0") as session:
+        session.run_batch(given)
+        before = dict(world.counts)
         assert all(map(tiny.same, session.run_batch(given), wanted))
-        assert all(map(tiny.same, session.map(given * 2), wanted * 2))
-    assert len(wanted[0]["boxes"]) > 3
+        made = {call: world.counts[call] - before.get(call, 0) for call in world.counts}
+        assert made["rt.memcpy_async"] == 2 * made["mdl.execute_async"] > 0
+        assert made["rt.malloc"] == made["rt.malloc_host"] == 0
+        assert all(map(tiny.same, session.map(given), wanted))
+    assert [len(answer["boxes"]) for answer in wanted[:2]] == [5, 3]
 
 
 def test_each_queue_has_a_copy_of_the_model_and_two_lanes(world: World, tmp_path: Path) -> None:
