@@ -31,7 +31,6 @@ class Port(NamedTuple):
     shape: tuple[int | str | None, ...] | None
 
 
-@lru_cache(maxsize=1)
 def openvino() -> Any:
     """The library. Errors: ModelError where it is not installed."""
     try:
@@ -48,10 +47,14 @@ def version() -> str:
     return str(openvino().__version__)
 
 
-@lru_cache(maxsize=1)
 def core() -> Any:
     """What reads and compiles: one for the process. Errors: ModelError where OpenVINO is not installed."""
-    return openvino().Core()
+    return _core_of(openvino())
+
+
+@lru_cache(maxsize=1)
+def _core_of(library: Any) -> Any:
+    return library.Core()
 
 
 def read(path: str | os.PathLike[str], original: str = "") -> Any:

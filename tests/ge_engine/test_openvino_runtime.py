@@ -70,10 +70,6 @@ def test_without_openvino_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) ->
         raise ImportError(f"No module named '{name}'")
 
     monkeypatch.setattr(importlib, "import_module", absent)
-    openvino_runtime.openvino.cache_clear()
-    try:
-        with pytest.raises(ModelError, match="run by OpenVINO, which cannot be imported: No module") as error:
-            openvino_runtime.openvino()
-    finally:
-        openvino_runtime.openvino.cache_clear()
+    with pytest.raises(ModelError, match="run by OpenVINO, which cannot be imported: No module") as error:
+        openvino_runtime.openvino()
     assert 'pip install "gepipe[openvino]"' in error.value.fix

@@ -62,6 +62,18 @@ def some(path: Path) -> None:
     save(path, nodes, [tensor("x", ("batch", 8))], [tensor("y", ("batch", 8)), tensor("found", ("batch", "k"))], values)
 
 
+def mod_of_the_width(path: Path) -> Path:
+    """y = x without its last width % 3 columns."""
+    nodes = [
+        node("Shape", ["x"], ["shape"], start=1, end=2),
+        node("Mod", ["shape", "three"], ["rest"]),
+        node("Sub", ["shape", "rest"], ["end"]),
+        node("Slice", ["x", "zero", "end", "one"], ["y"]),
+    ]
+    weights = {"three": np.int64([3]), "zero": np.int64([0]), "one": np.int64([1])}
+    return save(path, nodes, [tensor("x", ("batch", "width"))], [tensor("y", ("batch", "columns"))], weights)
+
+
 def tokens(path: Path) -> None:
     """ids int64[n], mask int64[n] -> y float32[n]."""
     dims = ("batch", "length")

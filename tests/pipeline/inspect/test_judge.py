@@ -130,22 +130,9 @@ def test_arithmetic_in_int64_is_found_wherever_it_is(tmp_path: Path) -> None:
 def test_mod_that_stays_and_mod_that_folds_have_other_fixes(tmp_path: Path) -> None:
     stays = save(tmp_path / "stays.onnx", [node("Mod", ["x", "n"], ["y"], fmod=1)], *ends(), {"n": np.float32([3])})
     assert found(stays)["V30"].fix == "calculate in int32 or float32 where values allow"
-    findings = found(mod_of_the_width(tmp_path / "folds.onnx"), (1,), {"width": 8})
+    findings = found(model_zoo.mod_of_the_width(tmp_path / "folds.onnx"), (1,), {"width": 8})
     assert "gepipe folds it in each gear" in findings["V30"].fix
     assert findings["I05"].message.startswith("3 nodes compute what static shapes make constant: ")
-
-
-def mod_of_the_width(path: Path) -> Path:
-    """y = x without its last width % 3 columns."""
-    nodes = [
-        node("Shape", ["x"], ["shape"], start=1, end=2),
-        node("Mod", ["shape", "three"], ["rest"]),
-        node("Sub", ["shape", "rest"], ["end"]),
-        node("Slice", ["x", "zero", "end", "one"], ["y"]),
-    ]
-    weights = {"three": np.int64([3]), "zero": np.int64([0]), "one": np.int64([1])}
-    ports = [tensor("x", ("batch", "width"))], [tensor("y", ("batch", "columns"))]
-    return save(path, nodes, *ports, weights)
 
 
 def test_shape_arithmetic_is_advised_away(tmp_path: Path) -> None:

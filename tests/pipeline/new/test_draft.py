@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import cv2
+import model_zoo
 import numpy as np
 import pytest
 from frozen_graphs import dense_graph
@@ -272,16 +273,8 @@ def test_an_output_of_the_name_of_an_input_gets_another(tmp_path: Path) -> None:
 
 
 def test_an_output_whose_size_the_data_decides_is_told(tmp_path: Path) -> None:
-    nodes = [
-        node("Neg", ["x"], ["y"]),
-        node("ReduceMax", ["x"], ["m"], keepdims=0),
-        node("Cast", ["m"], ["whole"], to=7),
-        node("Reshape", ["whole", "one"], ["end"]),
-        node("Slice", ["x", "start", "end", "axis"], ["found"]),
-    ]
-    weights = {"one": np.int64([1]), "start": np.int64([0]), "axis": np.int64([1])}
-    outputs = [tensor("y", ("n", 8)), tensor("found", ("n", "k"))]
-    made, place, _ = drafted(net(tmp_path / "m.onnx", nodes, tensor("x", ("n", 8)), outputs, weights), tmp_path)
+    model_zoo.some(tmp_path / "m.onnx")
+    made, place, _ = drafted(tmp_path / "m.onnx", tmp_path)
     assert run(place, x=np.ones(8, np.float32))["y"].tolist() == [-1] * 8
     assert "found, float32[k], is left out: the data decides its size" in texts_of(made)
 

@@ -4,19 +4,8 @@ from pathlib import Path
 
 import numpy as np
 from mended import mended, run
+from model_zoo import mod_of_the_width
 from onnx_files import node, save, tensor
-
-
-def mod_of_the_width(path: Path) -> Path:
-    """y = x without its last width % 3 columns."""
-    nodes = [
-        node("Shape", ["x"], ["shape"], start=1, end=2),
-        node("Mod", ["shape", "three"], ["rest"]),
-        node("Sub", ["shape", "rest"], ["end"]),
-        node("Slice", ["x", "zero", "end", "one"], ["y"]),
-    ]
-    weights = {"three": np.int64([3]), "zero": np.int64([0]), "one": np.int64([1])}
-    return save(path, nodes, [tensor("x", ("batch", "width"))], [tensor("y", ("batch", "columns"))], weights)
 
 
 def test_a_chain_with_mod_folds_at_the_size_that_was_given_and_the_batch_stays_free(tmp_path: Path) -> None:
