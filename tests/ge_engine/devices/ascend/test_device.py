@@ -141,11 +141,6 @@ def test_an_interrupt_at_any_call_of_a_batch_leaves_a_session_that_answers(
     assert at > 25
 
 
-def _places(count: int) -> list[int]:
-    """All of them, where there are not many; else the first ones, and some of the others."""
-    return [*range(1, min(count, 12) + 1), *range(13, count + 1, 7)]
-
-
 @pytest.mark.parametrize(
     ("call", "more"),
     [
