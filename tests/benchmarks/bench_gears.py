@@ -51,7 +51,7 @@ def test_gears(bench: Bench, tmp_path: Path, name: str) -> None:
             np.testing.assert_allclose(made[:batch], want, rtol=1e-4, atol=1e-5)
             candidates[f"gear {batch}"] = bench.latency_us(lambda n=batch: context.run(n))  # type: ignore[misc]
             candidates[f"alone {batch}"] = bench.latency_us(alone)
-        turns = bench.in_turn(candidates, rounds=4)
+        turns = bench.in_turn(candidates, rounds=9)
     batches = [int(key.removeprefix("gear ")) for key in candidates if key.startswith("gear ")]
     ratios = {batch: turns.ratio(f"gear {batch}", f"alone {batch}") for batch in batches}
     title = {"vit": "a model of the size of ViT-B/16 (340 MB)", "yolo11": "YOLO11n"}[name]

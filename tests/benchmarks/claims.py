@@ -49,7 +49,7 @@ CLAIMS = {
         _most("gears.vit_latency", "the same: slowest gear, of a session for that gear alone", 1.03, "x"),
         _most("gears.yolo11_memory", "YOLO11n: memory of eight gears, of the largest alone", 1.15, "x"),
         _most("gears.yolo11_latency", "the same: slowest gear, of a session for that gear alone", 1.03, "x"),
-        _least("batching.bound", "64 callers, a + b * n a batch, gears up to 48: rate, of the bound", 0.95),
+        _least("batching.bound", "64 callers, a + b * n a batch, gears up to 32: rate, of the bound", 0.95),
         _most("batching.wait", "the same: p99 of the wait, of max_delay_us + one batch", 1.0, "x"),
         _least("served.light", "light model served: rate, of the hand-written ensemble", 1.8),
         _least("served.light_in_process", "the same: rate, of in-process", 0.7),

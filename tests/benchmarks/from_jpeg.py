@@ -33,7 +33,7 @@ def rates(
     loop: Callable[..., Callable[[bytes], Any]],
     others: Mapping[str, Run],
     kernels: Callable[[Path, bytes], limit.Kernels] | None = None,
-    rounds: int = 5,
+    rounds: int = 15,
 ) -> Turns:
     """loop: a class of baselines, for a model and a number of threads; the loop itself runs with one a core."""
     costs: dict[str, list[float]] = {}
