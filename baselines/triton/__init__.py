@@ -1,8 +1,9 @@
 """The usual hand-written ensembles: Pillow in a python model.py, one request at a time, fp32 [3,H,W] across the edge.
 
-A folder here holds the models of one of them; `lay_out` makes a repository of it. The model itself is on npu_ge, with a
-gear for each batch size that the batcher can form: the same as in an export of gepipe, so that what differs is what a
-user writes: the steps around it. The host stages' Python needs numpy and Pillow; yolo11's needs OpenCV too.
+A folder here holds the models of one of them; `lay_out` makes a repository of it. orientation_opencv is the careful
+form of orientation, and goes beside it: both ask the same model. The model itself is on npu_ge, with a gear for each
+batch size that the batcher can form: the same as in an export of gepipe, so that what differs is what a user writes:
+the steps around it. The host stages' Python needs numpy, Pillow and OpenCV.
 """
 
 from __future__ import annotations

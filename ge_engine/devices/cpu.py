@@ -65,14 +65,17 @@ class CpuProgram:
 
     def __init__(self, stage: BuiltStage, slots: int, rows: int, threads: int, streams: int = 1) -> None:
         def load(path: str) -> LoadedGraph:
-            return OpenVinoGraph(path, threads, streams) if stage.frozen else OrtGraph(path, threads)
+            if stage.frozen:
+                return OpenVinoGraph(stage.on_cpu(path), threads, streams)
+            one_shape = rows == 1 or path not in stage.shared.values()
+            return OrtGraph(stage.on_cpu(path), threads, one_shape)
 
         self.stage = stage
         self.rows = rows
         # By dims, where one graph serves every batch size of them; else by gear.
         paths: dict[Any, str] = dict(stage.shared)
         paths.update((gear, graph.path) for gear, graph in stage.static.items() if gear.dims not in stage.shared)
-        graphs = {path: load(stage.on_cpu(path)) for path in set(paths.values())}
+        graphs = {path: load(path) for path in set(paths.values())}
         self._graphs = {key: graphs[path] for key, path in paths.items()}
         self._buffers: dict[tuple[int, Any], tuple[Buffer, Buffer]] = {}
         self._bound: dict[tuple[int, int, Any], Callable[[], None]] = {}

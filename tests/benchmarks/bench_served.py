@@ -1,9 +1,10 @@
 """Served by a real tritonserver: our export, the usual hand-written ensemble, and our own in-process rate.
 
 16 gRPC clients in this process ask; they, the server and its host stages share the same cores. npu_ge is the stand-in,
-for both ensembles: what differs is what is around the model. The hand-written one is as such ensembles are usually
-written: Pillow in a model.py, one request at a time, float32[3,H,W] to the model. In-process, `submit` is called from
-16 threads, which share the cores with what they ask, as the clients of the server do.
+for all ensembles: what differs is what is around the model. The hand-written one is as such ensembles are usually
+written: Pillow in a model.py, one request at a time, float32[3,H,W] to the model; the light model's is there with
+OpenCV as well, which resizes and crops bytes. In-process, `submit` is called from 16 threads, which share the cores
+with what they ask, as the clients of the server do.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from pipeline import Pipeline
 
 pytestmark = pytest.mark.triton
 
-SERVED, HAND, IN_PROCESS = "gepipe, served", "hand-written, served", "gepipe, in-process"
+SERVED, IN_PROCESS = "gepipe, served", "gepipe, in-process"
+HAND, OPENCV = "hand-written, served", "hand-written with OpenCV, served"
 
 
 @pytest.mark.parametrize("name", ["orientation", "yolo11"])
@@ -41,17 +43,22 @@ def test_served(bench: Bench, tmp_path: Path, name: str) -> None:
     plan.export(repository, samples=[{"image": jpeg}])
     file = laid_out(model)
     lay_out(name, of_one_size(file, tmp_path) if name == "yolo11" else file, repository)
+    by_hand = {HAND: f"hand_{name}"}
+    if name == "orientation":
+        lay_out("orientation_opencv", file, repository)
+        by_hand[OPENCV] = "hand_orientation_opencv"
     with plan.session() as session, server(repository) as running:
         answer = session.run(image=jpeg)
         url = running.grpc_url
-        check(answer, ask(url, name, sample), ask(url, f"hand_{name}", sample))
+        for hand in by_hand.values():
+            check(answer, ask(url, name, sample), ask(url, hand, sample))
         turns = bench.in_turn(
             {
                 SERVED: asked(bench, url, name, sample),
-                HAND: asked(bench, url, f"hand_{name}", sample),
+                **{title: asked(bench, url, hand, sample) for title, hand in by_hand.items()},
                 IN_PROCESS: bench.rate(submitted(session, {"image": jpeg})),
             },
-            rounds=3,
+            rounds=7,
         )
     title = {"orientation": "Light model", "yolo11": "YOLO11n"}[name]
     bench.turns_table(f"{title} served, 16 clients", turns, "samples/s", SERVED)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import tiny
 from ge_engine.cores import usable_cores
 from ge_engine.devices.cpu import CpuDevice
 from ge_engine.gears import Gear
+from ge_engine.runtime import OrtGraph
 from ops import DeviceError
 from pipeline import Plan
 
@@ -40,6 +42,19 @@ def test_the_cores_are_divided_among_the_streams() -> None:
     assert CpuDevice(streams=64).threads == max(1, usable_cores() // 64)
     assert CpuDevice(threads=3, streams=2).threads == 3
     assert usable_cores() <= (os.cpu_count() or 1)
+
+
+def test_only_a_graph_of_one_shape_has_a_memory_pattern(plan: Plan) -> None:
+    stage = plan.built["dense"]
+    for rows, has_pattern in ((1, True), (4, False)):
+        graph = CpuDevice(threads=1).load(stage, slots=1, rows=rows)._graphs[()]
+        assert isinstance(graph, OrtGraph)
+        assert graph.session.get_session_options().enable_mem_pattern is has_pattern
+    apart = replace(stage, shared={})
+    for gear, graph in CpuDevice(threads=1).load(apart, slots=1, rows=4)._graphs.items():
+        assert gear in apart.static
+        assert isinstance(graph, OrtGraph)
+        assert graph.session.get_session_options().enable_mem_pattern
 
 
 def test_a_graph_that_is_gone_is_a_device_error_with_its_path(tmp_path: Path) -> None:
