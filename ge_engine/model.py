@@ -109,6 +109,11 @@ class Model(Op[Outputs]):
         return model_specs.fixed_batch(self.skeleton)
 
     @property
+    def declared_inputs(self) -> tuple[TensorSpec | None, ...]:
+        """What the file itself says of each input, of one sample; None where it leaves a size open."""
+        return model_specs.declared_inputs(self.skeleton)
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The names of its classes, from label_file or else the ONNX metadata; () where there are none."""
         if isinstance(self.label_file, Asset):

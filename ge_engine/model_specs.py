@@ -12,9 +12,9 @@ import onnx
 from ops import Graded, ModelError, SpecError, TensorSpec
 from ops.spec import canonical_dtype
 
-from .dims import Expression, rewritten
+from .dims import Expression, is_invented, rewritten
 from .runtime import first_line
-from .shapes import Shape, shape_of
+from .shapes import Shape, is_fixed, shape_of
 from .skeleton import Skeleton
 
 _VARIES = "put a Resize, a Letterbox or another op that fixes the size before it"
@@ -37,6 +37,25 @@ def fixed_batch(skeleton: Skeleton) -> int | None:
     return next(iter(sizes.values()), None)
 
 
+def declared_inputs(skeleton: Skeleton) -> tuple[TensorSpec | None, ...]:
+    """The spec of each input, where the file fixes it; None where it leaves a size open, or is no plain tensor."""
+    found: list[TensorSpec | None] = []
+    for value in skeleton.model.graph.input:
+        try:
+            found.append(_declared(canonical_dtype(value.type.tensor_type.elem_type), shape_of(value)))
+        except SpecError:
+            found.append(None)
+    return tuple(found)
+
+
+def _declared(dtype: str, shape: Shape | None) -> TensorSpec | None:
+    """The spec of one sample, where a declared shape fixes it. Errors: SpecError for a size of 0."""
+    sizes = tuple(dim for dim in shape or () if isinstance(dim, int))
+    if not shape or len(shape) < 2 or not is_fixed(tuple(shape[1:])):
+        return None
+    return TensorSpec(dtype, sizes[-len(shape) + 1 :])
+
+
 def infer(skeleton: Skeleton, name: str, specs: Sequence[TensorSpec]) -> tuple[TensorSpec, ...]:
     """The specs of the outputs, for inputs in the order of the file.
 
@@ -55,10 +74,11 @@ def infer(skeleton: Skeleton, name: str, specs: Sequence[TensorSpec]) -> tuple[T
     inputs = [value.name for value in graph.input]
     shapes = [_outputs_at(skeleton, name, inputs, specs, index, batch) for index in range(len(gears) or 1)]
     sizes_of = {dim: sizes for dim, (sizes, _) in bound.items()}
+    graded = tuple(dict.fromkeys(dim for spec in specs for dim in spec.graded))
     return tuple(
         TensorSpec(
             _dtype(value, f"model '{name}'", "output"),
-            _combine(value.name, [sizes[position] for sizes in shapes], shape_of(value), sizes_of),
+            _combine(value.name, [sizes[position] for sizes in shapes], shape_of(value), sizes_of, graded),
         )
         for position, value in enumerate(graph.output)
     )
@@ -108,7 +128,8 @@ def _check_input(
     wants = f"model '{model}' wants {dtype}{_text(declared)}"
 
     def refuse(message: str, fix: str, rule: str = "") -> SpecError:
-        return SpecError(f"{spec}: {message}", fix=fix, input=value.name, rule=rule)
+        wanted = _declared(dtype, declared) or (TensorSpec(dtype, spec.shape) if spec.rank else None)
+        return SpecError(f"{spec}: {message}", fix=fix, input=value.name, rule=rule, wanted=wanted)
 
     if spec.dtype != dtype:
         raise refuse(f"dtype is {spec.dtype}, {wants}", _conversion(spec, dtype), "G10")
@@ -259,9 +280,15 @@ def _sample(
 
 
 def _combine(
-    output: str, shapes: Sequence[Shape | None], declared: Shape | None, sizes_of: Mapping[str, Any]
+    output: str,
+    shapes: Sequence[Shape | None],
+    declared: Shape | None,
+    sizes_of: Mapping[str, Any],
+    graded: Sequence[Graded],
 ) -> tuple[Any, ...]:
     """One spec from the shapes at every size: a dim that varies is Graded, one that nobody knows keeps a name.
+
+    graded: those of the inputs; one of the same sizes has the same name.
 
     Where inference knows nothing, the file's own number, or what follows from the sizes of input dims by the file's
     own name, is taken at its word; build runs the graph and sees.
@@ -271,11 +298,12 @@ def _combine(
     for axis, sizes in enumerate(columns):
         declared_dim = declared[axis + 1] if declared and len(declared) > axis + 1 else None
         fallback = re.sub(r"\W", "_", f"{output}_{axis}")
-        is_name = isinstance(declared_dim, str) and declared_dim.isidentifier()
+        is_name = isinstance(declared_dim, str) and declared_dim.isidentifier() and not is_invented(declared_dim)
         name = str(declared_dim) if is_name else fallback
         if any(not isinstance(size, int) for size in sizes):
             sizes = _promised(declared_dim, sizes_of, len(shapes)) or (name,)
-        dims.append(sizes[0] if len(set(sizes)) == 1 else Graded(name, tuple(sizes)))
+        same = next((dim for dim in graded if dim.values == tuple(sizes) and dim not in dims), None)
+        dims.append(sizes[0] if len(set(sizes)) == 1 else same or Graded(name, tuple(sizes)))
     return tuple(dims)
 
 

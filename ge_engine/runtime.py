@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import onnxruntime
-
 from ops import Array, DeviceError
 
 if TYPE_CHECKING:
@@ -18,46 +16,54 @@ if TYPE_CHECKING:
 _SILENT = 4  # an error arrives as an exception; its log line would only repeat it
 
 
-def options(threads: int = 0) -> Any:
+def options(threads: int = 0, one_shape: bool = False) -> Any:
     """Session options for graphs that share a machine with others: what the CPU device uses, too.
 
-    Spinning threads of several sessions slow each other threefold, and a memory pattern for each shape doubles memory.
+    Spinning threads of several sessions slow each other threefold. A memory pattern for each shape doubles memory; for
+    one shape it is worth its block: two runs at once, whose small pieces lie mixed, each take a sixth longer.
     """
+    import onnxruntime  # here and below: what runs nothing starts without it
+
     result = onnxruntime.SessionOptions()
     result.log_severity_level = _SILENT
-    result.enable_mem_pattern = False
+    result.enable_mem_pattern = one_shape
     result.intra_op_num_threads = threads
     result.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return result
 
 
-def session(model: onnx.ModelProto | str | Path, threads: int = 0) -> Any:
+def session(model: onnx.ModelProto | str | Path, threads: int = 0, one_shape: bool = False) -> Any:
     """A session on the CPU, of a file or a model in memory."""
-    return make(model, options(threads))
+    return make(model, options(threads, one_shape))
 
 
 def make(model: onnx.ModelProto | str | Path, session_options: Any, disabled: Sequence[str] = ()) -> Any:
     """A session with these options, without the optimizers that are disabled by name."""
+    import onnxruntime
+
     source = str(model) if isinstance(model, (str, Path)) else model.SerializeToString()
     return onnxruntime.InferenceSession(
         source, session_options, providers=["CPUExecutionProvider"], disabled_optimizers=list(disabled)
     )
 
 
-def loaded(path: str | Path, threads: int) -> Any:
+def loaded(path: str | Path, threads: int, one_shape: bool = False) -> Any:
     """A session of a file, for requests. Errors: DeviceError with the runtime's own reason."""
     try:
-        return session(path, threads)
+        return session(path, threads, one_shape)
     except Exception as error:  # ONNX Runtime has no family of exceptions
         fix = "the runtime cannot load this graph; look at its text"
         raise DeviceError(f"{path}: {first_line(error)}", fix=fix) from error
 
 
 class OrtGraph:
-    """A file's graph, loaded by ONNX Runtime. Errors: DeviceError with the runtime's own reason."""
+    """A file's graph, loaded by ONNX Runtime. Errors: DeviceError with the runtime's own reason.
 
-    def __init__(self, path: str | Path, threads: int) -> None:
-        self.session = loaded(path, threads)
+    one_shape: its inputs have the same shape in every run.
+    """
+
+    def __init__(self, path: str | Path, threads: int, one_shape: bool = False) -> None:
+        self.session = loaded(path, threads, one_shape)
         # An input that no node of a folded graph reads is gone from the session.
         self._reads = {value.name for value in self.session.get_inputs()}
 
@@ -97,6 +103,8 @@ class Fault(NamedTuple):
 
 def load_error(model: onnx.ModelProto) -> Fault | None:
     """What is wrong with a model; None when ONNX Runtime takes it."""
+    import onnxruntime
+
     unoptimized = options(threads=1)
     unoptimized.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:

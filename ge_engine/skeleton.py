@@ -13,7 +13,7 @@ import onnx
 import onnx.inliner
 from google.protobuf.message import DecodeError as ProtobufError
 from google.protobuf.message import Message
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from ops import ModelError
 from ops.unique import unique
@@ -179,21 +179,33 @@ def _parse(path: str) -> onnx.ModelProto:
 
 
 def _lift(model: onnx.ModelProto) -> None:
-    """Make heavy constants, wherever they stand, initializers of the main graph."""
-    names = {name for graph in graphs(model.graph) for node in graph.node for name in node.output}
-    for graph in list(graphs(model.graph)):
+    """Make heavy constants, wherever they stand, and heavy weights of branches initializers of the main graph."""
+    every = list(graphs(model.graph))
+    names = {name for graph in every for node in graph.node for name in node.output}
+    names |= {tensor.name for graph in every for tensor in graph.initializer}
+
+    def lifted(tensor: TensorProto, value: str) -> str:
+        names.add(name := unique(f"{value}_value", names))
+        copy = model.graph.initializer.add()
+        copy.CopyFrom(tensor)
+        copy.name = name
+        return name
+
+    for graph in every:
         for node in graph.node:
             for attribute in node.attribute:
                 if node.op_type == "Constant" and attribute.name == "value" and weights.is_heavy(attribute.t):
-                    name = unique(f"{node.output[0]}_value", names)
-                    names.add(name)
-                    tensor = model.graph.initializer.add()
-                    tensor.CopyFrom(attribute.t)
-                    tensor.name = name
                     node.op_type = "Identity"
-                    node.input.append(name)
+                    node.input.append(lifted(attribute.t, node.output[0]))
                     del node.attribute[:]
                     break
+    for graph in every[1:]:
+        heavy = [tensor for tensor in graph.initializer if weights.is_heavy(tensor)]
+        light = [tensor for tensor in graph.initializer if not weights.is_heavy(tensor)]
+        del graph.initializer[:]
+        graph.initializer.extend(light)
+        for tensor in heavy:
+            graph.node.insert(0, helper.make_node("Identity", [lifted(tensor, tensor.name)], [tensor.name]))
 
 
 def graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:

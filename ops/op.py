@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NoReturn, Protocol, TypeVar, get_args, get_origin, runtime_checkable
 
 from .errors import DeclarationError, SpecError
+from .near import near
 from .spec import Array, TensorSpec
 from .where import Where, caller
 
@@ -122,6 +123,18 @@ class Op(Generic[R]):
                 cls._bundle = result if hasattr(result, "_fields") else None
         REGISTRY[op_key(cls)] = cls
 
+    def __new__(cls, /, *given: Any, **settings: Any) -> Op[R]:
+        """Errors: DeclarationError for a setting that the op does not have, with the op that has it."""
+        if cls.__init__ is object.__init__ and (given or settings):
+            message = f"{cls.__name__} takes no settings"
+            fix = f"put @dataclass(frozen=True) above class {cls.__name__}, and name its settings as fields"
+            raise DeclarationError(message, fix=fix, where=str(caller()))
+        known = inspect.signature(cls.__init__).parameters if settings else {}
+        if not any(parameter.kind == _ANY_NAME for parameter in known.values()):
+            for name in (name for name in settings if name not in known):
+                raise _no_setting(cls, name, [*known][1:])
+        return super().__new__(cls)
+
     def infer(self, *specs: Any, **named: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__}.infer")
 
@@ -175,6 +188,16 @@ class Op(Generic[R]):
         else:
             result = self._bundle(*(Edge(sink, node, output) for output in self.output_names))
         return result  # type: ignore[no-any-return]  # R is what the class was declared with
+
+
+def _no_setting(cls: type[Op[Any]], name: str, known: list[str]) -> DeclarationError:
+    """Says which of our own ops has it, if few do."""
+    others = [other for other in REGISTRY.values() if other.__module__.partition(".")[0] == __package__]
+    having = [other.__name__ for other in others if name in getattr(other, "__dataclass_fields__", ())]
+    fix = near(name, known)
+    if 0 < len(having) < 3:
+        fix = f"ops.{' and ops.'.join(having)} has it; {cls.__name__} has {', '.join(known) or 'none'}"
+    return DeclarationError(f"{cls.__name__} has no setting '{name}'", fix=fix, where=str(caller()))
 
 
 def not_an_edge(reader: str, value: Any, where: Where) -> DeclarationError:

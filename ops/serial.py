@@ -13,7 +13,7 @@ from typing import Any
 
 from .article import kind
 from .asset import Asset
-from .errors import SpecError
+from .errors import DeclarationError, SpecError
 from .op import REGISTRY, Op, op_key
 
 
@@ -40,6 +40,8 @@ def op_from_json(document: dict[str, Any], folder: str) -> Op[Any]:
     attributes = {name: _decode(value, folder) for name, value in document.get("attributes", {}).items()}
     try:
         return cls(**attributes)
+    except DeclarationError as error:
+        raise SpecError(f"{key}: {error.message}", fix=error.fix) from error
     except TypeError as error:
         raise SpecError(f"{key}: {error}", fix="use the attributes that the class has") from error
 

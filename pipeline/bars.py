@@ -19,7 +19,7 @@ Answer = TypeVar("Answer")
 
 @contextmanager
 def compiling(console: Console | None = None) -> Iterator[Progress]:
-    """A bar for what compiles, where the error output is a terminal; it goes when all is done.
+    """A bar for what compiles, where the error output is a terminal; it goes whenever that is done.
 
     What comes from the cache whole shows nothing.
     """
@@ -29,12 +29,12 @@ def compiling(console: Console | None = None) -> Iterator[Progress]:
     task = bar.add_task("compile", start=False, total=None)
 
     def show(what: str, done: int, total: int) -> None:
-        if not bar.live.is_started:
-            if done == total:
-                return
+        if not bar.live.is_started and done < total:
+            bar.reset(task)
             bar.start()
-            bar.start_task(task)
         bar.update(task, description=what, completed=done, total=total)
+        if bar.live.is_started and done == total:
+            bar.stop()
 
     try:
         yield show

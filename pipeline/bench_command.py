@@ -26,6 +26,7 @@ from .command import (
     check_device,
     errors,
     make_plan,
+    named,
     note,
     open_session,
     out,
@@ -66,9 +67,15 @@ def bench(
     ] = 0.1,
     max_windows: Annotated[int, typer.Option("--max-windows", min=3, help="After so many it is unstable.")] = 10,
     timeout_s: Annotated[float, typer.Option("--timeout-s", min=0.01, help="Of one request.")] = 60.0,
-    json_file: Annotated[Optional[Path], typer.Option("--json", metavar="FILE", help="Write all of it.")] = None,
-    csv_file: Annotated[Optional[Path], typer.Option("--csv", metavar="FILE", help="A line a concurrency.")] = None,
-    plot_file: Annotated[Optional[Path], typer.Option("--plot", metavar="FILE", help="A picture, as PNG.")] = None,
+    json_file: Annotated[
+        Optional[Path], typer.Option("--json", metavar="FILE", callback=named, help="Write all of it.")
+    ] = None,
+    csv_file: Annotated[
+        Optional[Path], typer.Option("--csv", metavar="FILE", callback=named, help="A line a concurrency.")
+    ] = None,
+    plot_file: Annotated[
+        Optional[Path], typer.Option("--plot", metavar="FILE", callback=named, help="A picture, as PNG.")
+    ] = None,
     debug: Debug = False,
 ) -> None:  # fmt: skip
     """Measure a pipeline in this process, or a running server: throughput and latency at each concurrency, and where

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -16,23 +16,17 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from ge_engine.devices import open_device
 from ops import DeviceError, SpecError, ValidationError, WrongUse
 
-from .bars import compiling
-from .deployment import Deployment
-from .graph import Graph
-from .plan import Plan
-from .session import Session
 from .trouble import print_findings, say
 
-app = typer.Typer(
-    name="gepipe",
-    help="Declare a pipeline once; check, plan and run it.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+if TYPE_CHECKING:
+    from .deployment import Deployment
+    from .graph import Graph
+    from .plan import Plan
+    from .session import Session
+
+app = typer.Typer()  # to it, each command's module adds what it has; cli.py loads it
 
 
 # Control characters but tabs and ends of lines, and what turns the direction of writing.
@@ -51,6 +45,17 @@ class _Terminal(Console):
 
 out = _Terminal(highlight=False)
 err = _Terminal(stderr=True, highlight=False)
+
+
+def named(option: typer.CallbackParam, value: Path | None) -> Path | None:
+    """For an option that says where to write: "-" would be a file of that name. Errors: WrongUse."""
+    if str(value) == "-":
+        with errors(False):
+            word = option.opts[0]
+            fix = f"name a place: {word} {option.metavar}; if it has to be called so, {word} ./-"
+            raise WrongUse(f"{word} is -, but this is not written to the standard output", fix=fix)
+    return value
+
 
 Target = Annotated[str, typer.Argument(metavar="PIPELINE", help="graph.py, graph.py:name or module:name")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
@@ -79,6 +84,8 @@ def settings_of(
     file: Path | None, gears: str | None = None, streams: int | None = None, exact: bool = False
 ) -> Deployment:
     """The file's settings, with those of the options instead of its own. Errors: WrongUse."""
+    from .deployment import Deployment  # here and below: not every command needs them
+
     fields: dict[str, Any] = {"gears": gears, "streams": streams, "exact": exact or None}
     try:
         base = Deployment.from_json(file.read_text(encoding="utf-8")) if file else None
@@ -91,6 +98,8 @@ def settings_of(
 
 def check_device(name: str) -> None:
     """Before anything is compiled for it. Errors: WrongUse."""
+    from ge_engine.devices import open_device
+
     try:
         open_device(name).close()
     except DeviceError as error:
@@ -99,6 +108,9 @@ def check_device(name: str) -> None:
 
 def make_plan(graph: Graph, settings: Deployment, *, prints: bool = False) -> Plan:
     """Compile, with a progress bar. prints: the findings are printed, and need no note."""
+    from .bars import compiling
+    from .plan import Plan
+
     with compiling(err) as show:
         plan = Plan.of(graph, settings, show)
     if plan.uncached and not prints:
@@ -108,6 +120,8 @@ def make_plan(graph: Graph, settings: Deployment, *, prints: bool = False) -> Pl
 
 def open_session(plan: Plan, device: str) -> Session:
     """With a progress bar: for an NPU it compiles, too."""
+    from .bars import compiling
+
     with compiling(err) as show:
         return plan.session(device, show)
 

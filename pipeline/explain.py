@@ -90,6 +90,9 @@ def how_built(plan: Plan, name: str) -> str:
         how = "one session serves all on CPU; each static graph, run alone, gives the same bytes"
     else:
         how = f"one session serves all on CPU; static graphs, run alone, differ by {built.shared_deviation:.1e}"
+    most = max(max(stage.batches) for stage in plan.stages if stage.on_device)
+    if built.gears.sizes and most > 1:
+        how += f"; up to {most} samples of one size at once on CPU"
     rows_text = f"; rows mix at {built.mixing_node}: no padding, no merging" if built.mixing_node else ""
     return f"{what}; {how}{rows_text}; {plan.deployment.streams} stream{'s' if plan.deployment.streams != 1 else ''}"
 

@@ -13,7 +13,7 @@ from ops.spec_json import array_from_json, array_to_json, spec_from_json, spec_t
 
 from .declaration import Constant, Declaration, Input, Node, Output, Ref
 from .graph import Graph
-from .validate import validate
+from .validation import validate
 
 FORMAT = 1
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ge_engine.build import Progress
+from ge_engine.progress import Progress
 from ops import DeclarationError, Edge, Finding, TensorSpec, Where
 from ops.op import Call, not_an_edge
 from ops.where import caller
 
-from .bars import compiling
 from .declaration import Constant, Declaration, Entry, Input, Node, Output, Ref
 from .deployment import Deployment
-from .graph import Graph
-from .plan import Plan
-from .validate import validate
+
+if TYPE_CHECKING:
+    from .graph import Graph
+    from .plan import Plan
 
 
 class Pipeline:
@@ -88,6 +87,8 @@ class Pipeline:
 
         Errors: ValidationError, with every problem at once. The declaration stays usable.
         """
+        from .validation import validate  # as below: a file that declares a pipeline is read at once
+
         return validate(self._declaration, deployment)
 
     def compile(
@@ -106,9 +107,11 @@ class Pipeline:
         that cannot be used is warned of.
         Errors: ValidationError; BuildError naming the stage.
         """
+        from .plan import Plan, told
+
         settings = Deployment.of(deployment, **fields)
         graph = self.validate(settings)
-        with compiling() if progress is True else nullcontext(progress or None) as show:
+        with told(progress) as show:
             plan = Plan.of(graph, settings, show, cache=cache)
         if plan.uncached:
             warnings.warn(plan.uncached, stacklevel=2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -72,13 +72,14 @@ class Plan:
         found = (f"{one.message}\nfix: {one.fix}" for one in self.findings if one.rule == "G58")
         return next(found, "")
 
-    def session(self, device: str | Device = "cpu", progress: Progress | None = None) -> Session:
+    def session(self, device: str | Device = "cpu", progress: Progress | bool | None = None) -> Session:
         """Open the plan on a device: "cpu", "null", "npu:0", "npu:0,1", "npu" (the deployment's cards), or a Device.
 
-        progress: told what is compiled for an NPU, how much of it is done, and of how much; it may take minutes.
+        progress: as of `compile`; for an NPU more is compiled here, which may take minutes.
         Errors: DeviceError; there is never a fallback to another device.
         """
-        return Session(self, device, progress)
+        with told(progress) as show:
+            return Session(self, device, show)
 
     def export(self, directory: str | os.PathLike[str], **options: Any) -> tuple[str, ...]:
         """Write this plan into a Triton model repository; see pipeline.triton.repository.export.
@@ -103,6 +104,15 @@ class Plan:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Plan cannot be pickled or copied: it owns files; compile the pipeline where it is to run")
+
+
+def told(progress: Progress | bool | None) -> AbstractContextManager[Progress | None]:
+    """Who is told how far something is; True stands for a bar."""
+    if progress is True:
+        from .bars import compiling  # with what draws it
+
+        return compiling()
+    return nullcontext(progress or None)
 
 
 @contextmanager

@@ -20,7 +20,6 @@ from ge_engine.progress import Progress
 from ops import DeviceError, GepipeError, SampleError
 from ops.near import near
 
-from .bars import answering
 from .deployment import Deployment
 from .item import Item
 from .lease import ExecutionContext, size_index
@@ -138,7 +137,11 @@ class Session:
         scheduler = self._running_scheduler()
         scheduler.refuse_worker()
         answers = ordered(lambda sample: self._submit(sample, limited=False), samples, scheduler.window)
-        return answering(answers, samples) if progress else answers
+        if not progress:
+            return answers
+        from .bars import answering  # with what draws them
+
+        return answering(answers, samples)
 
     @contextmanager
     def lease(self, stage: str | None = None, size: tuple[int, ...] | None = None) -> Iterator[ExecutionContext]:

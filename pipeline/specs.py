@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ge_engine.model import Model
@@ -19,18 +19,27 @@ Specs = dict[Ref, TensorSpec]
 
 
 def infer_specs(report: Report, edges: Edges, order: Sequence[int]) -> Specs:
-    """The spec of every value that can be known. What follows from an unknown one is not looked at."""
+    """The spec of every value that can be known.
+
+    Behind a refused node nothing is sure: there an op is asked with what the node would have made of the right input,
+    and only a wrong attribute counts, which is wrong whatever the input is.
+    """
     specs: Specs = {}
+    presumed: Specs = {}
     for index, entry in enumerate(report.entries):
         if isinstance(entry, Input):
             specs[index, ""] = entry.spec
         elif isinstance(entry, Constant):
             _add_constant(report, index, entry, specs)
     for index in order:
-        given = {name: None if ref is None else specs.get(ref) for name, ref in edges.get(index, {}).items()}
-        known = {name: spec for name, spec in given.items() if spec is not None}
-        if index in edges and len(known) == len(given):
-            _add_node(report, index, known, specs)
+        if index not in edges:
+            continue
+        sure = {name: specs[ref] for name, ref in edges[index].items() if ref in specs}
+        if len(sure) == len(edges[index]):
+            _add_node(report, index, sure, specs, presumed)
+        else:
+            given = {name: {**presumed, **specs}.get(ref) for name, ref in edges[index].items() if ref is not None}
+            _look_behind(report, index, given, presumed)
     _check_sizes(report, edges, specs)
     _check_open(report, edges, specs)
     return specs
@@ -47,7 +56,7 @@ def _add_constant(report: Report, index: int, constant: Constant, specs: Specs) 
         specs[index, ""] = spec
 
 
-def _add_node(report: Report, index: int, given: dict[str, TensorSpec], specs: Specs) -> None:
+def _add_node(report: Report, index: int, given: dict[str, TensorSpec], specs: Specs, presumed: Specs) -> None:
     """Ask an op what it makes.
 
     What else is wrong with it is found by asking again with the spec that it wanted: an attribute is found beside a
@@ -69,9 +78,27 @@ def _add_node(report: Report, index: int, given: dict[str, TensorSpec], specs: S
             add_fault(report, index, error)
             return
         else:
-            if not found:
-                _add_made(report, index, result, names, specs)
+            _add_made(report, index, result, names, presumed if found else specs)
             return
+
+
+def _look_behind(report: Report, index: int, given: Mapping[str, TensorSpec | None], presumed: Specs) -> None:
+    """Attributes that are wrong, of an op whose inputs are not sure; a Model's file may say what they are to be."""
+    op = report.nodes[index].op
+    inputs = tuple(given.values())
+    if isinstance(op, Model) and None in inputs:
+        inputs = op.declared_inputs
+    if None in inputs:
+        return
+    try:
+        result, names = op.infer(*inputs), op.output_names
+    except SpecError as error:
+        if not error.input and not error.rule:
+            add_fault(report, index, error)
+    except (Exception, SystemExit):  # may well be a consequence
+        pass
+    else:
+        _add_made(report, index, result, names, presumed)
 
 
 def _add_made(report: Report, index: int, result: Any, names: Sequence[str], specs: Specs) -> None:
@@ -94,6 +121,9 @@ def _check_sizes(report: Report, edges: Edges, specs: Specs) -> None:
     for index in sorted({index for index, _ in specs}):
         before = {dim.name for ref in edges.get(index, {}).values() if ref in specs for dim in specs[ref].graded}
         made = {dim.name: dim for (maker, _), spec in specs.items() if maker == index for dim in spec.graded}
+        node = report.nodes.get(index)
+        if before and node is not None and isinstance(node.op, Model):
+            continue  # what a model makes of a size is not picked
         for name in sorted(made.keys() - before):
             other, dim = picked.setdefault(name, (index, made[name]))
             shared = dim == made[name] and not {index, other} & report.nodes.keys()
@@ -119,7 +149,7 @@ def _check_open(report: Report, edges: Edges, specs: Specs) -> None:
             report.add("G15", node.where, message, fix)
 
 
-def check_models(report: Report, specs: Specs, deployment: Deployment | None) -> None:
+def check_models(report: Report, edges: Edges, specs: Specs, deployment: Deployment | None) -> None:
     """G18: settings that do not fit the models. G20: models that settings cannot tell apart."""
     models = {i: node.op for i, node in report.nodes.items() if isinstance(node.op, Model)}
     first: dict[str, int] = {}
@@ -139,9 +169,26 @@ def check_models(report: Report, specs: Specs, deployment: Deployment | None) ->
             message = f"{report.place(index)}: the model's batch is fixed to {fixed}, the gears are {gears}"
             fix = f"compile with gears=({fixed},) (--gears {fixed}), or export the model with a batch of any size"
             report.add("G18", report.nodes[index].where, message, fix)
+    _check_preferred(report, edges, specs, deployment)
     known = [model.model_name for model in models.values()]
     for field, names in deployment.named_models().items():
         for name in names:
             if name not in known:
                 message = f"{field} names the model '{name}', which is not in this pipeline"
                 report.add("G18", report.declaration.where, message, near(name, known))
+
+
+def _check_preferred(report: Report, edges: Edges, specs: Specs, deployment: Deployment) -> None:
+    """Batches that are to be preferred, and are no gear of a model; one with sizes takes any number of them."""
+    gears: set[int] = set()
+    for index, node in report.nodes.items():
+        sized = any(specs[ref].graded for ref in edges.get(index, {}).values() if ref in specs)
+        if isinstance(node.op, Model) and not sized:
+            gears.update(deployment.gears_of(node.op.model_name))
+    odd = [size for size in deployment.batching.preferred if size not in gears]
+    if gears and odd:
+        shown, known = (", ".join(map(str, sizes)) for sizes in (odd, sorted(gears)))
+        above = f"above {max(gears)} none is merged" if min(odd) > max(gears) else "each costs as much as the next gear"
+        message = f"batching.preferred has {shown}, and the gears are {known}: {above}"
+        fix = f"prefer some of the gears, or compile with gears={tuple(sorted(gears.union(odd)))}"
+        report.add("G18", report.declaration.where, message, fix, "advice")

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import networkx
-
 from ge_engine.model import Model
 from ops import TensorSpec
 from ops.host_stage import Step
@@ -83,17 +81,16 @@ def levels(graph: Graph, kin: Placement) -> dict[str, int]:
 
 def components(steps: Sequence[Step], kin: Placement) -> Iterator[list[Step]]:
     """The steps that are on the device, joined by an edge (of one kin); each component in topological order."""
-    graph: networkx.Graph[str] = networkx.Graph()
-    graph.add_nodes_from(step.name for step in steps if step.name in kin)
     made_by = {key: step.name for step in steps for key, _, _ in step.outputs if step.name in kin}
-    graph.add_edges_from(
-        (made_by[key], step.name)
-        for step in steps
-        for key in step.inputs
-        if key in made_by and kin[made_by[key]] == kin.get(step.name)
-    )
-    for names in networkx.connected_components(graph):
-        yield [step for step in steps if step.name in names]
+    component: dict[str, int] = {}  # of each step so far, by the place of its first step
+    for place, step in enumerate(steps):
+        if step.name in kin:
+            sources = (made_by[key] for key in step.inputs if key in made_by)
+            joined = {component[source] for source in sources if kin[source] == kin[step.name]}
+            component[step.name] = first = min(joined, default=place)
+            component.update((name, first) for name, old in component.items() if old in joined)
+    for first in sorted(set(component.values())):
+        yield [step for step in steps if component.get(step.name) == first]
 
 
 def paired(stages: Sequence[Stage]) -> Iterator[tuple[Stage | None, tuple[Stage, ...]]]:

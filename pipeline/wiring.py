@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import networkx
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
 
 from ops import Op, Where
 from ops.near import near, nearest
@@ -116,9 +116,32 @@ def check_outputs(report: Report) -> None:
 
 def in_order(report: Report) -> list[int]:
     """Nodes in topological order, the user's own where there is a choice; without those on or behind a cycle (G04)."""
-    dag: networkx.DiGraph[int] = networkx.DiGraph()
-    dag.add_nodes_from(report.nodes)
-    dag.add_edges_from((s, i) for i in report.nodes for s in _sources(report, i) if s in report.nodes)
+    sources = {index: {s for s in _sources(report, index) if s in report.nodes} for index in report.nodes}
+    try:
+        return list(_sorted(sources))
+    except CycleError:
+        stuck = _on_or_behind_a_cycle(report, sources)
+        return list(_sorted({index: read for index, read in sources.items() if index not in stuck}))
+
+
+def _sorted(sources: Mapping[int, set[int]]) -> Iterator[int]:
+    """Each behind what it reads, the lowest first where there is a choice. Errors: CycleError."""
+    sorter = TopologicalSorter(sources)
+    sorter.prepare()
+    ready: list[int] = []
+    while sorter.is_active():
+        for index in sorter.get_ready():
+            heappush(ready, index)
+        first = heappop(ready)
+        yield first
+        sorter.done(first)
+
+
+def _on_or_behind_a_cycle(report: Report, sources: Mapping[int, set[int]]) -> set[int]:
+    """The nodes that cannot run; G04 for each cycle."""
+    import networkx  # it takes a while, and few pipelines have a cycle
+
+    dag: networkx.DiGraph[int] = networkx.DiGraph((source, index) for index, read in sources.items() for source in read)
     stuck: set[int] = set()
     for component in networkx.strongly_connected_components(dag):
         first = min(component)
@@ -129,8 +152,7 @@ def in_order(report: Report) -> list[int]:
         fix = "a value cannot depend on itself; cut one edge"
         report.add("G04", report.nodes[first].where, f"a cycle: {text}", fix)
         stuck |= component | set(networkx.descendants(dag, first))
-    dag.remove_nodes_from(stuck)
-    return list(networkx.lexicographical_topological_sort(dag))
+    return stuck
 
 
 def check_use(report: Report, edges: Edges) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import typer.main
 from rule_pages import plain
 
-from pipeline.cli import app
+from pipeline.cli import COMMANDS, command
 
 PAGE = "reference/cli.md"
 INTRODUCTION = """\
@@ -25,9 +24,8 @@ EVERYWHERE = ("--debug", "--help")
 
 def pages() -> dict[str, str]:
     """By their paths in docs."""
-    group = typer.main.get_command(app)
-    sections = (_section(name, command) for name, command in _commands("gepipe", group))
-    return {PAGE: "\n".join([INTRODUCTION, *sections])}
+    found = (each for name in COMMANDS for each in _commands(f"gepipe {name}", command(name)))
+    return {PAGE: "\n".join([INTRODUCTION, *(_section(*each) for each in found)])}
 
 
 def _commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:

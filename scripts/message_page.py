@@ -20,15 +20,52 @@ TABLES = {
     "CANN, pyACL": tuple(Entry(*row) for row in CANN),
     "Triton": TRITON,
 }
-CHINESE = Path(__file__).with_name("messages.zh.json")  # of each meaning and remedy, what it is in Chinese
+SYMPTOMS = (  # what one sees, what it often is, where to look; in Markdown
+    (
+        "wrong answers, also on the CPU",
+        "a picture that is not prepared as in training: RGB or BGR, mean and std, resize and crop",
+        "the lines marked CHECK in what `gepipe new` wrote; `gepipe run --dump DIR` keeps every value "
+        "([Look inside](look-inside.md))",
+    ),
+    (
+        "right answers on the CPU, wrong ones on the card",
+        "fp16",
+        "`gepipe compare graph.py --with fp16` ([Precision](precision.md))",
+    ),
+    (
+        "a first call that takes long, and later ones that do not",
+        "the pipeline was compiled; after that it is in the compile cache",
+        "`gepipe cache list`; is `GEPIPE_CACHE` a folder that stays?",
+    ),
+    (
+        "slower than hoped",
+        "the host, or gears and streams that do not fit the traffic",
+        "`gepipe bench`: which stage is busy, and which batches ran ([Tuning](tuning.md))",
+    ),
+    (
+        "a request to `npu_ge` that is never answered",
+        "a stream that was lost to a failed request",
+        "the server's log, by `gepipe doctor --log FILE`; `gepipe lint DIR`",
+    ),
+    (
+        "a model in `npu_ge` that is never ready",
+        "a model before it failed, and all others wait",
+        "the server's log, by `gepipe doctor --log FILE`; then restart the server",
+    ),
+)
+HERE = Path(__file__).parent
+MESSAGES = HERE / "messages.zh.json"  # of each meaning and remedy, what it is in Chinese
+TITLES = HERE / "rules.zh.json"  # of each rule's title
 
 
 @dataclass(frozen=True)
 class Language:
-    """What the page says in a language beside the messages themselves. words: the meanings and remedies, translated."""
+    """What the page says in a language beside the messages themselves. words: meanings, remedies and titles in it."""
 
     page: str
     introduction: str
+    no_message: str
+    no_message_columns: str
     by_line: str
     line_columns: str
     by_rule: str
@@ -48,9 +85,12 @@ Start with what you see:
 - **An error** ends with `fix:`. Do that first. `--debug` shows the traceback.
 - **A log** of the server or of CANN: `gepipe doctor --log FILE` explains the lines that it knows. The tables
   [by line of a log](#by-line-of-a-log) hold the same.
+- **No message**, but it is wrong, slow or stuck: see [Without a message](#without-a-message).
 - **Nothing works at all**: `gepipe doctor` looks at the installation and at the NPU. On an Ascend machine, read
   [its page](../ascend.md) too.
 """,
+    "Without a message",
+    "you see | often it is | look there",
     "By line of a log",
     "it says | it means | do this | rule",
     "By rule",
@@ -69,28 +109,42 @@ TRANSLATED = Language(
 - **错误（error）**以 `fix:` 结尾，先照它说的做。`--debug` 显示调用栈。
 - **日志**（服务器或 CANN 的）：`gepipe doctor --log FILE`
   解释它认识的每一行，[日志表](#by-line-of-a-log)的内容与它相同。
-- **完全跑不起来**：`gepipe doctor` 检查安装情况和 NPU。在昇腾服务器上还请看[昇腾服务器](../ascend.md)一页。
+- **没有任何信息**，但结果不对、速度慢或卡住：见[没有报错时](#without-a-message)。
+- **完全跑不起来**：`gepipe doctor` 检查安装情况和 NPU。在昇腾服务器上还请看[昇腾服务器](../ascend.zh.md)一页。
 """,
+    "没有报错时",
+    "现象 | 常见原因 | 排查办法",
     "按日志内容",
     "日志内容 | 含义 | 处理办法 | 规则",
     "按规则编号",
-    "规则 | 要求（英文）",
+    "规则 | 要求",
 )
 
 
 def pages() -> dict[str, str]:
     """By their paths in docs."""
-    chinese = replace(TRANSLATED, words=json.loads(CHINESE.read_text(encoding="utf-8")))
+    words = {key: text for file in (MESSAGES, TITLES) for key, text in translated(file).items()}
+    chinese = replace(TRANSLATED, words=words)
     return {language.page: _page(language) for language in (ENGLISH, chinese)}
 
 
+def translated(file: Path) -> dict[str, str]:
+    """Of each English text, the Chinese."""
+    words: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
+    return words
+
+
 def _page(language: Language) -> str:
-    parts = [f"{language.introduction}\n## {language.by_line} {{ #by-line-of-a-log }}\n\n"]
+    parts = [f"{language.introduction}\n## {language.no_message} {{ #without-a-message }}\n\n"]
+    parts.append(f"| {language.no_message_columns} |\n|---|---|---|\n")
+    parts += (f"| {' | '.join(language.words.get(text, text) for text in row)} |\n" for row in SYMPTOMS)
+    parts.append(f"\n## {language.by_line} {{ #by-line-of-a-log }}\n\n")
     for speaker, entries in TABLES.items():
         parts += [f"### {speaker}\n\n| {language.line_columns} |\n|---|---|---|---|\n"]
         parts += [*(_row(entry, language.words) for entry in entries), "\n"]
     parts.append(f"## {language.by_rule} {{ #by-rule }}\n\n| {language.rule_columns} |\n|---|---|\n")
-    parts += (f"| {link(rule.id, RULES)} | {plain(rule.title)} |\n" for rule in BOOK.values())
+    titles = ((rule.id, language.words.get(rule.title, rule.title)) for rule in BOOK.values())
+    parts += (f"| {link(rule, RULES)} | {plain(title)} |\n" for rule, title in titles)
     return "".join(parts)
 
 

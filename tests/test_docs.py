@@ -39,7 +39,7 @@ MEASURED = {  # what a page says of benchmarks.md: a row there, the row that it 
 @pytest.mark.parametrize("page", RUN)
 def test_every_block_runs_and_prints_what_the_page_says(page: str, copy: Path) -> None:
     text = without_servers(TEXTS[page])
-    follow(text, Shell(copy, with_torch() if "import torch\n" in text else {}))
+    follow(text, shell_for(page, copy))
     for picture in re.findall(r"^\$ gepipe draw .* -o (\w+\.svg)", text, re.MULTILINE):
         if f"assets/{picture}" in text:
             assert labels(DOCS / "assets" / picture) == labels(copy / "mine" / picture), "draw it again, by the page"
@@ -49,7 +49,7 @@ def test_every_block_runs_and_prints_what_the_page_says(page: str, copy: Path) -
 @pytest.mark.triton
 @pytest.mark.parametrize("page", SERVED)
 def test_a_page_is_followed_to_its_end_on_a_server(page: str, copy: Path) -> None:
-    follow(TEXTS[page], Shell(copy))
+    follow(TEXTS[page], shell_for(page, copy))
 
 
 @pytest.mark.parametrize("page", [name for name in TEXTS if not name.startswith("reference/")])
@@ -93,10 +93,19 @@ def test_a_chinese_page_has_the_blocks_and_the_headings_of_the_english_one(page:
     assert levels[0] == levels[1]
 
 
-def test_the_front_page_the_tutorial_and_what_one_does_are_there_in_chinese() -> None:
-    wanted = {name for name in TEXTS if name in ("index.md", "tutorial.md", "ascend.md") or name.startswith("how-to/")}
-    wanted -= set(CHINESE)
-    assert {name.replace(".zh.md", ".md") for name in CHINESE} >= wanted
+def test_every_page_that_is_not_made_from_the_code_is_there_in_chinese() -> None:
+    wanted = {name for name in TEXTS if name not in (*CHINESE, "ops.md", "benchmarks.md")}
+    wanted = {name for name in wanted if not name.startswith("reference/")}
+    assert {name.replace(".zh.md", ".md") for name in CHINESE} == wanted
+
+
+@pytest.mark.parametrize("page", [*CHINESE, "../README.zh-CN.md"])
+def test_a_link_of_a_chinese_page_stays_in_chinese_where_it_can(page: str) -> None:
+    """Also for who reads the files themselves, without the site."""
+    file = DOCS / page
+    for link in re.findall(r"\]\(([^)\s#:]+\.md)[#)]", file.read_text(encoding="utf-8")):
+        assert (file.parent / link).is_file(), link
+        assert link.endswith(".zh.md") or not (file.parent / link).with_suffix(".zh.md").is_file(), link
 
 
 @pytest.mark.parametrize(("page", "words"), MEASURED)
@@ -118,13 +127,15 @@ def labels(picture: Path) -> list[str]:
     return re.findall(r">([^<>]+)</text>", picture.read_text(encoding="utf-8"))
 
 
-def with_torch() -> dict[str, str]:
-    """What stands in a page that converts a model of PyTorch, and what it is where torch is in another Python."""
+def shell_for(page: str, folder: Path) -> Shell:
+    """A shell; for a page that converts a model of PyTorch one that knows the Python in which torch is."""
+    if "import torch\n" not in TEXTS[page]:
+        return Shell(folder)
     python = os.environ.get("GEPIPE_TORCH_PYTHON")
     if python is None:
         pytest.importorskip("torch")
-        return {}
-    return {"gepipe convert net.py:make": f"gepipe convert --python {python} net.py:make"}
+        return Shell(folder)
+    return Shell(folder, {"gepipe convert net.": f"gepipe convert --python {python} net."})
 
 
 def figure(what: str) -> float:

@@ -78,5 +78,5 @@ def test_an_export_is_served_and_verified(copy: Path) -> None:
 
 
 def test_both_readme_files_link_to_it() -> None:
-    for name in ("README.md", "README.zh-CN.md"):
-        assert "(docs/ascend.md)" in (ROOT / name).read_text(encoding="utf-8")
+    for name, page in (("README.md", "docs/ascend.md"), ("README.zh-CN.md", "docs/ascend.zh.md")):
+        assert f"({page})" in (ROOT / name).read_text(encoding="utf-8")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import doctest
-import json
 import re
 
 import api_page
@@ -10,11 +9,10 @@ import message_page
 import pytest
 import reference
 import rule_pages
-import typer.main
 
 import ops
 import pipeline
-from pipeline.cli import app
+from pipeline.cli import COMMANDS, command
 from pipeline.rulebook import BOOK
 from pipeline.triton.log_doctor import explain_log
 
@@ -41,9 +39,9 @@ def test_each_rule_has_a_section_that_a_link_finds() -> None:
 
 def test_each_command_and_option_is_shown() -> None:
     page = PAGES[cli_page.PAGE]
-    for name, command in typer.main.get_command(app).commands.items():
+    for name in COMMANDS:
         assert f"## gepipe {name}" in page
-        for parameter in command.params if not hasattr(command, "commands") else ():
+        for parameter in command(name).params if not hasattr(command(name), "commands") else ():
             if not getattr(parameter, "hidden", False) and parameter.param_type_name == "option":
                 assert f"`{parameter.opts[-1]}" in page or parameter.name in ("help", "debug")
 
@@ -77,9 +75,8 @@ def test_a_message_that_the_page_shows_is_one_that_the_log_doctor_knows() -> Non
                 assert found.entry == entry, text
 
 
-def test_every_message_is_translated() -> None:
-    words = json.loads(message_page.CHINESE.read_text(encoding="utf-8"))
-    told = {
-        text for entries in message_page.TABLES.values() for entry in entries for text in (entry.meaning, entry.fix)
-    }
-    assert set(words) == told, "scripts/messages.zh.json lacks some, or has some too many"
+def test_every_message_and_the_title_of_every_rule_is_translated() -> None:
+    told = {text for row in message_page.SYMPTOMS for text in row}
+    told |= {text for table in message_page.TABLES.values() for entry in table for text in (entry.meaning, entry.fix)}
+    for file, wanted in ((message_page.MESSAGES, told), (message_page.TITLES, {rule.title for rule in BOOK.values()})):
+        assert set(message_page.translated(file)) == wanted, f"{file.name} lacks some, or has some too many"

@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime
 
 from .. import weights
 from ..cores import usable_cores
@@ -78,6 +77,8 @@ def _by_content(model: onnx.ModelProto, digest: Callable[[str], str]) -> onnx.Mo
 @lru_cache(maxsize=1)
 def versions() -> tuple[str, ...]:
     """Of all that has a hand in it."""
+    import onnxruntime  # here, since only what builds asks
+
     try:
         ours = importlib.metadata.version("gepipe")
     except importlib.metadata.PackageNotFoundError:  # a folder, not installed

@@ -3,6 +3,6 @@
 from .exporter import rewritten
 from .expression import FIX, Expression, clash
 from .law import law
-from .names import legal_names
+from .names import is_invented, legal_names
 
-__all__ = ["FIX", "Expression", "clash", "law", "legal_names", "rewritten"]
+__all__ = ["FIX", "Expression", "clash", "is_invented", "law", "legal_names", "rewritten"]

@@ -8,6 +8,15 @@ from collections.abc import Container, Iterable
 from .expression import clash
 
 
+def is_invented(name: str) -> bool:
+    """Whether an exporter has made it up for a dim to which nobody gave a name: it says which axis it is, not what.
+
+    >>> is_invented("Resizemask_dim_2"), is_invented("images_dynamic_axes_1"), is_invented("height")
+    (True, True, False)
+    """
+    return re.search(r"_dim_[0-9]+$|_dynamic_axes_[0-9]+$", name) is not None
+
+
 def legal_names(names: Iterable[str]) -> dict[str, str]:
     """For each name one that npu_ge reads, its own wherever that will do.
 

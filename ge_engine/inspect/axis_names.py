@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from ..dims import is_invented
 from ..shapes import Shape
 from .file_facts import Port
 
@@ -35,9 +36,9 @@ def is_batch(port: Port, axis: int) -> bool:
 
 
 def proposed(port: Port, axis: int) -> str:
-    """A name for an axis: its own where that can be used, else what it probably is."""
+    """A name for an axis: its own where that can be used and says something, else what it probably is."""
     own = port.dims[axis] if port.dims else ""
-    if isinstance(own, str) and is_name(own):
+    if isinstance(own, str) and is_name(own) and not is_invented(own):
         return own
     known = _BY_LAYOUT.get(port.layout, {})
     if axis in known:

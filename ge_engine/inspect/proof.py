@@ -191,11 +191,12 @@ def _spread(array: Array) -> Array:
 
 
 def _gaps(wanted: Mapping[str, Array], got: Mapping[str, Array]) -> Iterator[float]:
-    """Of each output that is left, in the type and rank that it has now."""
+    """Of each output that is left, in the rank that it has now, and in the narrower type of before and now."""
     yield 0.0
     for name, array in got.items():
-        want = wanted[name].astype(array.dtype)
-        yield difference([want.reshape(1) if want.ndim == 0 and array.ndim == 1 else want], [array])
+        dtype = min(wanted[name].dtype, array.dtype, key=lambda one: one.itemsize)
+        want = wanted[name].astype(dtype)
+        yield difference([want.reshape(1) if want.ndim == 0 and array.ndim == 1 else want], [array.astype(dtype)])
 
 
 def _shapes(batch: Batch) -> str:

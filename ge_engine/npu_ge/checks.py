@@ -147,7 +147,9 @@ def _streams(known: Known) -> Iterator[Finding]:
         )
     elif options.streams == 1 and known.gears is not None and not known.covered:
         yield _advice(
-            "V08", "gears on one stream: on the real backend one request outside them ends the service", "use two"
+            "V08",
+            "gears on one stream: on the real backend one request outside them ends the service",
+            'write device_exec_blocks "2", and two instances',
         )
 
 

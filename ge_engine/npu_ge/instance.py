@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ops import DeviceError, ModelError
+from ops import DeviceError, Finding, ModelError
 
 from ..cores import usable_cores
 from ..half.precision import ORIGIN, emulates
@@ -19,12 +19,15 @@ from ..runtime import OrtGraph
 from .batch import Answer, Batcher, Work
 from .command_line import CommandLine
 from .discover import find_model, versions
-from .dump import Dump
+from .dump import Dump, dump_graph, read_whole
 from .options import Options
 from .ports import Ports
 from .program import Arrays, Program
 from .setup import Setup
 from .streams import Streams
+
+if TYPE_CHECKING:
+    import onnx
 
 
 class Instance:
@@ -41,10 +44,11 @@ class Instance:
         options = Options.of(config, started.backend_config, environment)
         self.at_once = max(1, min(options.instances, options.streams))
         self.threads = started.threads or max(1, usable_cores() // self.at_once)
-        graph, ports = _loaded(self.path, options.precision or ORIGIN, self.threads)
+        self._not_dumped: list[Finding] = []
+        graph, ports, inside = self._loaded(options)
         self.setup = Setup.of(config, ports, options, auto_complete=started.auto_complete)
         self.inputs = tuple(port.name for port in self.setup.known.model.inputs)
-        dump = Dump(folder.name) if options.dump_data else None
+        dump = Dump(folder.name, inside, self.threads) if options.dump_data else None
         self._batcher = Batcher(Program(graph, self.setup, dump))
         shared = self.at_once < options.instances
         self._streams = Streams(home / "model.py", str(folder), self.at_once) if shared else None
@@ -60,7 +64,7 @@ class Instance:
 
     def advice(self) -> Iterator[str]:
         """What a user should know of this model."""
-        yield from map(str, self.setup.advice)
+        yield from map(str, (*self.setup.advice, *self._not_dumped))
         if len(versions(self.folder)) > 1:
             yield f"V27: npu_ge does not look at versions: {', '.join(versions(self.folder))}"
 
@@ -68,18 +72,42 @@ class Instance:
         kind = "tensorflow pb" if self.path.suffix == FROZEN else "onnx"
         return f"find {kind} path: {self.path}; {self.at_once} runs at once, {self.threads} threads each"
 
+    def _loaded(self, options: Options) -> tuple[OrtGraph | OpenVinoGraph, Ports, onnx.ModelProto | None]:
+        """The graph, its inputs and outputs, and the model to dump from. Errors: DeviceError; ModelError."""
+        if self.path.suffix == FROZEN:
+            frozen = _opened(self.path, self.threads)
+            if options.dump_data or options.dump_graph:
+                self._not_inside("it is a TensorFlow graph", "dump the model's ONNX form in-process")
+            return frozen, Ports.of_frozen(self.path, frozen), None
+        with _as_run(self.path, options.precision or ORIGIN) as path:
+            graph = OrtGraph(path, self.threads)
+            return graph, Ports.of_session(graph.session), self._inside(options, path)
 
-def _loaded(path: Path, precision: str, threads: int) -> tuple[OrtGraph | OpenVinoGraph, Ports]:
-    """A model as it computes in a precision, and its inputs and outputs. Errors: DeviceError; ModelError."""
-    if path.suffix == FROZEN:
-        frozen = _opened(path, threads)
-        return frozen, Ports.of_frozen(path, frozen)
-    if emulates(precision):
-        with TemporaryDirectory(prefix="gepipe") as folder:
-            graph = OrtGraph(_emulated(path, precision, Path(folder)), threads)
-    else:
-        graph = OrtGraph(path, threads)
-    return graph, Ports.of_session(graph.session)
+    def _inside(self, options: Options, path: Path) -> onnx.ModelProto | None:
+        """The model to dump from; its graph is dumped now. What cannot be is advice."""
+        try:
+            if options.dump_graph:
+                dump_graph(self.folder.name, path)
+            return read_whole(path) if options.dump_data else None
+        except ImportError as error:
+            self._not_inside(str(error), f"install onnx into the environment of {sys.executable}")
+        except (OSError, ModelError) as error:
+            self._not_inside(str(error), "look at the cause; inputs and outputs are dumped all the same")
+        return None
+
+    def _not_inside(self, why: str, fix: str) -> None:
+        message = f"what is inside the graph is not dumped: {why}"
+        self._not_dumped.append(Finding("V23", "advice", "parameters", message, fix))
+
+
+@contextmanager
+def _as_run(path: Path, precision: str) -> Iterator[Path]:
+    """The file that computes in a precision, which may be a temporary one. Errors: DeviceError; ModelError."""
+    if not emulates(precision):
+        yield path
+        return
+    with TemporaryDirectory(prefix="gepipe") as folder:
+        yield Path(_emulated(path, precision, Path(folder)))
 
 
 def _emulated(path: Path, precision: str, folder: Path) -> str:

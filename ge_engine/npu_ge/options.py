@@ -10,7 +10,7 @@ from typing import Any
 
 from ops import Finding
 
-from .dump import FOLDER
+from .dump import DATA
 
 LEVELS = ("session", "graph", "global")
 ON = "1"
@@ -35,6 +35,7 @@ class Options:
     levels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     dump_data: bool = False
+    dump_graph: bool = False
 
     @classmethod
     def of(
@@ -98,7 +99,8 @@ class _Reader:
             static,
             self._levels(),
             tuple(self.findings),
-            self._dumps_data(),
+            self._is_on("dump_data"),
+            self._is_on("dump_graph"),
         )
 
     def _text(self, key: str, default: str) -> str:
@@ -145,8 +147,8 @@ class _Reader:
                 self._find("V29", f"{key} is {value!r} in GE_NPU_CONFIG", "write a string: a number becomes 1.000000")
         return {key: str(value) for key, value in values.items()}
 
-    def _dumps_data(self) -> bool:
-        return self._text("dump_data", "") == ON
+    def _is_on(self, key: str) -> bool:
+        return self._text(key, "") == ON
 
     def _no_effect(self) -> None:
         for key in self.parameters:
@@ -167,11 +169,9 @@ class _Reader:
         profiling = self.parameters.get("profiling")
         if profiling not in (None, "dynamic", "true"):
             self._find("V23", f"profiling is {profiling!r}, which has no effect", 'write "dynamic" or "true"')
-        if self._dumps_data() and not FOLDER.is_dir():
-            message = f"dump_data needs the directory {FOLDER} where the server was started"
-            self.findings.append(Finding("V23", "fails", "parameters", message, f"make it there: mkdir {FOLDER}"))
-        if self._text("dump_graph", "") == ON:
-            self._find("V23", "dump_graph: the stand-in dumps nothing", "nothing")
+        if self._is_on("dump_data") and not DATA.is_dir():
+            message = f"dump_data needs the directory {DATA} where the server was started"
+            self.findings.append(Finding("V23", "fails", "parameters", message, f"make it there: mkdir {DATA}"))
         if profiling in ("dynamic", "true") or "profiling" in self.backend_config:
             self._find("V23", "profiling: the stand-in does not profile", "nothing")
 

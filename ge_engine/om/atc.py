@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ from ops import DeviceError
 from ..cores import Cores
 from ..devices.ascend.library import INSTALL
 from ..gears import Gear
+from ..guard import Guard
 from ..model import Model
 from ..stage import StageGraph
 from .cann import find_atc
@@ -108,12 +112,17 @@ def run_atc(model: Path, flags: Sequence[str], stage: str) -> Path:
 
 
 def _ran(command: Sequence[str], folder: Path) -> tuple[int, str]:
-    """What it returns and says. It ends before this does, also where this is interrupted. Errors: OSError."""
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as atc:
+    """What it returns and says. It ends before this does, with all that it has started, also where this is interrupted
+    or killed. Errors: OSError.
+    """
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe, start_new_session=True) as atc:
         try:
-            said = atc.communicate()
+            with Guard(atc.pid):
+                said = atc.communicate()
         except BaseException:
-            atc.kill()
+            with suppress(ProcessLookupError):
+                os.killpg(atc.pid, signal.SIGKILL)
             atc.wait()
             raise
     return atc.returncode, "\n".join(text.decode("utf-8", "replace") for text in said)

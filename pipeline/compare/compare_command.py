@@ -9,7 +9,20 @@ import typer
 
 from ops import WrongUse
 
-from ..command import FAILED, AsJson, Debug, DeploymentFile, GearsText, app, errors, note, out, print_json, settings_of
+from ..command import (
+    FAILED,
+    AsJson,
+    Debug,
+    DeploymentFile,
+    GearsText,
+    app,
+    errors,
+    named,
+    note,
+    out,
+    print_json,
+    settings_of,
+)
 from .compare import MOST_SAMPLES, compare
 from .limits import Limits
 from .lists import read_list
@@ -21,9 +34,12 @@ Data = Annotated[
 ]
 CosineLimit = Annotated[float, typer.Option("--cosine", help="The least cosine similarity that counts as alike.")]
 DistanceLimit = Annotated[float, typer.Option("--distance", help="The largest relative Euclidean distance.")]
-CsvFile = Annotated[Optional[Path], typer.Option("--csv", metavar="FILE", help="Write a line for each tensor.")]
+CsvFile = Annotated[
+    Optional[Path], typer.Option("--csv", metavar="FILE", callback=named, help="Write a line for each tensor.")
+]
 KeepFolder = Annotated[
-    Optional[Path], typer.Option("--keep", metavar="DIR", help="Write the nodes to keep in fp32, as CANN reads them.")
+    Optional[Path],
+    typer.Option("--keep", metavar="DIR", callback=named, help="Write the nodes to keep in fp32, as CANN reads them."),
 ]
 
 

@@ -5,21 +5,23 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Union
 
 import numpy as np
 
 from ge_engine import openvino_runtime, runtime
 from ge_engine.cores import usable_cores
 from ge_engine.openvino_runtime import OpenVinoGraph, Port
-from ge_engine.tensorflow.graph_def import read_graph_def
+from ge_engine.tensorflow.graph_def import GraphDef, read_graph_def
 from ops import Array, DeviceError
 from ops.spec import canonical_dtype
 
 from .child import run_side
+from .options import Options
 from .source import FROZEN, ONNX, TORCH, Source
 
 Feeds = Mapping[str, Array]
+Answer = Union[dict[str, Array], DeviceError]  # or why there is none
 
 
 class Runnable(Protocol):
@@ -53,10 +55,7 @@ class FrozenRunnable:
 
     def __init__(self, path: str) -> None:
         source = read_graph_def(path)
-        self.inputs = [
-            Port(one.name, one.dtype, None if one.dims is None else tuple(None if d < 0 else d for d in one.dims))
-            for one in source.placeholders(source.leaves)
-        ]
+        self.inputs = frozen_inputs(source, source.leaves)
         self._leaves = source.leaves
         self._graph = OpenVinoGraph(openvino_runtime.read(path), usable_cores())
 
@@ -65,19 +64,34 @@ class FrozenRunnable:
         return {name: answer[name] for name in self._leaves}
 
 
+def frozen_inputs(graph: GraphDef, outputs: Sequence[str]) -> list[Port]:
+    """The inputs of a frozen graph that these outputs depend on. Errors: ModelError where there is none."""
+    return [
+        Port(one.name, one.dtype, None if one.dims is None else tuple(None if d < 0 else d for d in one.dims))
+        for one in graph.placeholders(outputs)
+    ]
+
+
 def runnable(path: Path) -> Runnable:
     """What was made by a conversion."""
     return OnnxRunnable(str(path)) if path.suffix == ".onnx" else FrozenRunnable(str(path))
 
 
-def source_answers(
-    source: Source, feeds: Sequence[Feeds], outputs: Sequence[str], signature: str, python: str
-) -> list[dict[str, Array]]:
-    """What the source gives, run by its own framework. Errors: as run_side; DeviceError for ONNX."""
+def answer_of(model: Runnable, feeds: Feeds) -> Answer:
+    """What a model gives, or why it gives nothing."""
+    try:
+        return model(feeds)
+    except DeviceError as error:
+        return error
+
+
+def source_answers(source: Source, feeds: Sequence[Feeds], options: Options) -> list[Answer]:
+    """What the source gives, run by its own framework. Errors: as run_side."""
     if source.kind == ONNX:
         model = OnnxRunnable(source.path)
-        return [model(one) for one in feeds]
+        return [answer_of(model, one) for one in feeds]
     side = "torch_side" if source.kind == TORCH else "tensorflow_side"
+    outputs = options.outputs or source.outputs
     if source.kind == FROZEN:
         outputs = read_graph_def(source.path).outputs(outputs)
     with tempfile.TemporaryDirectory(prefix="gepipe") as folder:
@@ -86,13 +100,15 @@ def source_answers(
         for path, arrays in zip(given, feeds):
             np.savez(path, **arrays)  # type: ignore[arg-type]  # each keyword is an array
         job = {
-            "do": "run", "kind": source.kind, "source": source.path, "signature": signature, "outputs": list(outputs),
-            "function": source.path, "folder": source.folder, "inputs": source.inputs, "feeds": given, "answers": made,
+            "do": "run", "kind": source.kind, "source": source.path, "signature": options.signature,
+            "function": source.path, "folder": source.folder, "inputs": source.inputs, "outputs": list(outputs),
+            "feeds": given, "answers": made,
         }  # fmt: skip
-        run_side(python, side, job)
-        return [_loaded(path) for path in made]
+        return [_loaded(path, why) for path, why in zip(made, run_side(options.python, side, job)["failed"])]
 
 
-def _loaded(path: str) -> dict[str, Array]:
+def _loaded(path: str, why: str) -> Answer:
+    if why:
+        return DeviceError(why, fix="look at its text; is it fit for these inputs?")
     with np.load(path, allow_pickle=False) as arrays:
         return dict(arrays)

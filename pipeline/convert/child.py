@@ -60,9 +60,10 @@ def _explained(python: str, code: int, output: str) -> ModelError | WrongUse:
         install = f'pip install "gepipe[{_EXTRA[name]}]"' if name in _EXTRA else f"pip install {name}"
         fix = f"{install}; or name an interpreter that has it: --python"
         return WrongUse(f"{python} has no module {name}", fix=fix)
-    said = [line.removeprefix("gepipe: ") for line in output.splitlines() if line.startswith("gepipe: ")]
+    said = re.findall(r"^gepipe: (.+)(?:\nfix: (.+))?$", output, re.MULTILINE)
     if said:
-        return ModelError(said[-1], fix="see gepipe convert --help")
+        message, fix = said[-1]
+        return ModelError(message, fix=fix or "see gepipe convert --help")
     unknown = re.findall(r"(?:Unsupported ops: Counter\((.+?)\)|Tensorflow op \[.+?: (\w+)\] is not supported)", output)
     if unknown:
         names = ", ".join(dict.fromkeys(part for pair in unknown for part in pair if part))

@@ -12,10 +12,12 @@ from rich.text import Text
 from ops import WrongUse
 from ops.near import near
 
-from ..command import FAILED, AsJson, Debug, app, errors, new_table, note, out, print_json, settings_of
+from ..axis_sizes import At, axis_sizes
+from ..command import FAILED, AsJson, Debug, app, errors, named, new_table, note, out, print_json, settings_of
 from ..triton.releases import DEFAULT_TARGET, TARGETS
-from .conversion import TOLERANCE, Converted, Options
+from .conversion import Converted
 from .conversion import convert as convert_model
+from .options import TOLERANCE, Options
 
 _SOURCE = (
     "A SavedModel's folder, a .pb, .tflite or .onnx file; for PyTorch module:function, or a JSON file: "
@@ -27,7 +29,10 @@ _SOURCE = (
 def convert(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help=_SOURCE)],
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="OUT", help="An .onnx or .pb file, or a folder: models/NAME.")
+        Path,
+        typer.Option(
+            "-o", "--output", metavar="OUT", callback=named, help="An .onnx or .pb file, or a folder: models/NAME."
+        ),
     ],
     opset: Annotated[int, typer.Option("--opset", help="Of an ONNX file; 17 by default.")] = 0,
     outputs: Annotated[
@@ -36,10 +41,7 @@ def convert(
     signature: Annotated[
         str, typer.Option("--signature", help="Of a SavedModel; serving_default, or its only one.")
     ] = "",
-    at: Annotated[
-        Optional[list[str]],
-        typer.Option("--at", metavar="NAME=SIZE", help="Of a dim that varies, not the batch: height=640, x.2=640."),
-    ] = None,
+    at: At = None,
     data: Annotated[
         Optional[Path], typer.Option("--data", metavar="FILE", help="Compare on these too: an .npz of whole inputs.")
     ] = None,
@@ -60,35 +62,35 @@ def convert(
         if target not in TARGETS:
             raise WrongUse(f"there is no target {target}", fix=near(target, TARGETS))
         batches = settings_of(None, gears).gears_of(output.name) if gears else None
-        sizes = dict(map(_size, at or ()))
         options = Options(
-            opset, _names(outputs), signature, sizes, data, tolerance, batches, target, python or sys.executable
-        )
+            opset, _names(outputs), signature, axis_sizes(at or ()), data, tolerance, batches, target,
+            python or sys.executable,
+        )  # fmt: skip
         done = convert_model(source, output, options, note)
         if as_json:
-            files = list(map(str, done.files))
-            print_json({"kind": done.kind, "files": files, "rows": [vars(row) for row in done.rows]})
+            rows, why = [vars(row) for row in done.rows], done.why_not and done.why_not._asdict()
+            print_json({"kind": done.kind, "files": list(map(str, done.files)), "rows": rows, "why_not": why})
         else:
-            _show(done, tolerance)
+            _show(done)
         if not done.ok:
             raise typer.Exit(FAILED)
 
 
-def _show(done: Converted, tolerance: float) -> None:
+def _show(done: Converted) -> None:
     if done.rows:
         table = new_table("", "inputs", "output", "shape", "max abs", "relative")
         for row in done.rows:
-            shape = ",".join(map(str, row.shape))
+            shape = "no answer" if row.shape is None else f"[{','.join(map(str, row.shape))}]"
             gaps = f"{row.absolute:.1e}", f"{row.relative:.1e}"
-            table.add_row("ok" if row.ok else "NO", row.sample, Text(row.output), Text(f"[{shape}]"), *gaps)
+            table.add_row("ok" if row.ok else "NO", *map(Text, (row.sample, row.output, shape)), *gaps)
         out.print(table)
     else:
         out.print("nothing to compare: it is the same graph")
     for file in done.files:
         out.print(Text(str(file)), soft_wrap=True)
-    if not done.ok:
-        message = f"NOT converted: it departs from its source by more than {tolerance:g}; nothing was written"
-        out.print(Text(message, style="red"), soft_wrap=True)
+    if done.why_not is not None:
+        reason, fix = done.why_not
+        out.print(Text(f"NOT converted, nothing was written: {reason}\nfix: {fix}", style="red"), soft_wrap=True)
 
 
 def _names(text: str | None) -> tuple[str, ...]:
@@ -96,10 +98,3 @@ def _names(text: str | None) -> tuple[str, ...]:
     if not all(names):
         raise WrongUse(f"--outputs {text!r} has an empty name", fix="write a,b")
     return names
-
-
-def _size(text: str) -> tuple[str, int]:
-    name, _, size = text.rpartition("=")
-    if not name or not size.isdigit() or not int(size):
-        raise WrongUse(f"--at {text!r} is no size", fix="write it as height=640, or x.2=640 for dim 2 of input x")
-    return name, int(size)

@@ -31,8 +31,8 @@ _OTHERS = {  # what people have in hand, and what to do with it
 class Source:
     """kind: one of the above. path: of the file or folder; for PyTorch the function, as module:function.
 
-    folder, inputs, outputs, opset: of PyTorch, as its JSON file says: where the function is looked for, dtype and shape
-    by input, names. opset: 0 where nobody says.
+    folder, inputs, outputs, opset: of PyTorch, as its JSON file says: where the function is looked for, dtype ("" where
+    it says none) and shape by input, names. opset: 0 where nobody says.
     """
 
     kind: str
@@ -99,12 +99,13 @@ def _described(path: Path) -> Source:
 
 def _input(spec: Any) -> dict[str, Any]:
     """A list of dims, or {"dtype", "shape"}; a dim is a size, or a name for what varies."""
-    dtype, shape = (spec["dtype"], spec["shape"]) if isinstance(spec, dict) else ("float32", spec)
+    dtype, shape = (spec["dtype"], spec["shape"]) if isinstance(spec, dict) else ("", spec)
     if not (isinstance(shape, list) and shape and all(_is_name(dim) or is_whole(dim, 1) for dim in shape)):
         raise ValueError(f"a shape is a list of sizes and names, not {shape!r}")
-    if canonical_dtype(dtype) == "bytes":
+    dtype = dtype if dtype == "" else canonical_dtype(dtype)
+    if dtype == "bytes":
         raise ValueError("torch takes numbers, not bytes")
-    return {"dtype": canonical_dtype(dtype), "shape": shape}
+    return {"dtype": dtype, "shape": shape}
 
 
 def _is_name(value: object) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -46,7 +45,7 @@ def draw(
             times = read_times(trace, nodes, plan.built)
         drawing = Drawing.of_stages(plan, times) if stages else Drawing.of(plan, times)
         if output == "-":
-            sys.stdout.write(mermaid(drawing))
+            typer.echo(mermaid(drawing).encode(), nl=False)
             return
         file = Path(output or f"{plan.graph.name}.svg")
         try:

@@ -129,9 +129,9 @@ def _box_of(stage: Stage, frame: Frame) -> Box:
     kind: Kind = "device" if stage.on_device else "host"
     count = f"{len(stage.steps)} node{'s' if len(stage.steps) > 1 else ''}"
     time = next((line for line in frame.lines if line.endswith(" a run")), "")
-    said = ", ".join(line for line in frame.lines[1:] if line != time)
+    said = "; ".join((stage.placement, count, *(line for line in frame.lines[1:] if line != time)))
     hint = ", ".join(step.name for step in stage.steps)
-    return Box(f"s:{stage.name}", kind, stage.name, f"{count}{'; ' if said else ''}{said}", hint, time, "", frame.band)
+    return Box(f"s:{stage.name}", kind, stage.name, said, hint, time, "", frame.band)
 
 
 class _PlanDrawer:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from .colours import LIGHT
 from .drawing import Box, Drawing
 
-_STYLES = {  # both colours of each, so that they are readable on any paper
-    "host": "fill:#eaf2fb,stroke:#6f9fcc,color:#1c2733",
-    "device": "fill:#fdf0e0,stroke:#d39545,color:#1c2733",
+_STYLES = {  # with the text's, so that they are readable on any paper
+    "host": f"fill:{LIGHT['host']},stroke:{LIGHT['host-edge']},color:#1c2733",
+    "device": f"fill:{LIGHT['device']},stroke:{LIGHT['device-edge']},color:#1c2733",
     "edge": "fill:#f2f3f5,stroke:#8b94a3,color:#1c2733",
 }
 _CLASS = {"host": "host", "device": "device"}
@@ -46,7 +47,8 @@ def _lines(drawing: Drawing) -> Iterator[str]:
         if members:
             yield f"    class {','.join(members)} {name}"
     for index, frame in enumerate(drawing.frames):
-        yield f"    style s{index} fill:none,stroke:{'#d39545' if frame.placement == 'device' else '#6f9fcc'}"
+        kind = "device" if frame.placement == "device" else "host"
+        yield f"    style s{index} fill:none,stroke:{LIGHT[f'{kind}-edge']}"
 
 
 def _node(box: Box, id: str) -> str:

@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
+from .colours import DARK, LIGHT, variables
 from .drawing import Drawing
 from .layout import Layout, Path, Placed, PlacedFrame, layout
 from .paper import BOX_TOP, FRAME, LINE, LONGEST, MONO, NAME, SMALL, TITLE, told
 from .words import cut
 
-# Blue is the host, amber the device; the text on them keeps a contrast of 7 and more.
 _STYLE = f"""
 .gepipe{{--paper:#ffffff;--ink:#1b2430;--soft:#566172;--line:#7d8797;--box:#ffffff;--edge:#c3cad5;
---host:#eef4fb;--host-edge:#9dbcdc;--device:#fdf3e4;--device-edge:#dfb26f;--time:#0b6b4f}}
+--time:#0b6b4f;{variables(LIGHT)}}}
 @media (prefers-color-scheme:dark){{.gepipe{{--paper:#14181f;--ink:#e8ecf2;--soft:#a6b0bf;--line:#8994a5;--box:#1d232d;
---edge:#475162;--host:#182433;--host-edge:#3f648a;--device:#2b2216;--device-edge:#8a6a35;--time:#6fd3ae}}}}
+--edge:#475162;--time:#6fd3ae;{variables(DARK)}}}}}
 .gepipe text{{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","Noto Sans CJK SC","PingFang SC",
 "Microsoft YaHei",sans-serif;font-size:{NAME}px;fill:var(--ink)}}
 .gepipe .paper{{fill:var(--paper)}}

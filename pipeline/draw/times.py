@@ -1,4 +1,4 @@
-"""Times: what a trace has measured, by node and by stage."""
+"""Times: what was measured, by node and by stage."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ops import WrongUse
+
+if TYPE_CHECKING:
+    from ..profile import Stats
 
 _FIX = "give a file that `gepipe run --trace` or session.trace wrote"
 
@@ -94,6 +97,16 @@ def times_of(document: Mapping[str, Any], nodes: Iterable[str], stages: Iterable
             if isinstance(name, str) and name in found:
                 found[name].append(float(event["dur"]))
     return Times(_means(by_node), _means(by_stage))
+
+
+def times_of_stats(stats: Stats) -> Times:
+    """The means that a session has counted itself."""
+    means = {(row.stage, row.node): Mean(row.mean_ms * 1e3, row.calls) for row in stats.rows if row.calls}
+    ops = {(row.stage, row.node) for row in stats.rows if row.op}
+    return Times(
+        {node: mean for (stage, node), mean in means.items() if (stage, node) in ops},
+        {stage: mean for (stage, node), mean in means.items() if node == "run" and (stage, node) not in ops},
+    )
 
 
 def _means(found: Mapping[str, list[float]]) -> dict[str, Mean]:

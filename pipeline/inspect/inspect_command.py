@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -18,21 +18,15 @@ from ge_engine.model_file import FROZEN
 from ops import SpecError, WrongUse
 from ops.near import near
 
-from ..command import FAILED, AsJson, Debug, app, errors, out, print_json
+from ..axis_sizes import At, axis_sizes
+from ..command import FAILED, AsJson, Debug, app, errors, named, out, print_json
 from ..compare import compare
 from ..compare.compare_command import Data
 from ..trouble import print_findings
 from .document import document
 from .judge import judge
-from .mend import fixes_document, fixes_text, mend
+from .mend import fixes_document, fixes_text, mend, not_made
 from .table import lines
-
-At = Annotated[
-    Optional[list[str]],
-    typer.Option(
-        "--at", metavar="SIZES", help='Of the other axes that vary: "height=640,width=640"; again for more sizes.'
-    ),
-]
 
 
 @app.command()
@@ -48,7 +42,8 @@ def inspect(
     ] = None,
     fix: Annotated[bool, typer.Option("--fix", help="Mend what can be mended, and prove each fix.")] = False,
     output: Annotated[
-        Optional[Path], typer.Option("-o", "--output", metavar="FILE", help="Where --fix writes the mended model.")
+        Optional[Path],
+        typer.Option("-o", "--output", metavar="FILE", callback=named, help="Where --fix writes the mended model."),
     ] = None,
     skip: Annotated[
         Optional[list[str]], typer.Option("--skip", metavar="FIX", help=f"Leave a fix out: {', '.join(NAMES)}.")
@@ -62,20 +57,21 @@ def inspect(
 ) -> None:  # fmt: skip
     """Look into a model: what it is, what it costs in each gear, what hurts on an NPU; and mend what can be mended."""
     with errors(debug):
-        batches, sizes, release = _batches(gears), _sizes(at or ()), _release(cann)
+        batches, sizes, release = _batches(gears), axis_sizes(at or ()), _release(cann)
         _check_fix(fix, output, skip or (), str(model))
         if data is not None and compare_with is None:
             raise WrongUse("--data is for --compare", fix="add --compare fp16")
         told = Console(quiet=True) if as_json else out
         facts = facts_of(str(model), batches, sizes)
-        findings, agrees = judge(facts, release), True
+        findings, agrees = judge(facts, release, {} if fix else None), True
         shown: dict[str, Any] = document(facts, findings, streams, release)
         for line in lines(facts, streams, release):
             told.print(line, soft_wrap=True)
         print_findings(findings, str(model), told)
         if output is not None:
             mended = mend(facts, batches, sizes, output, skip or ())
-            findings = judge(facts_of(str(output), batches, facts.by_place(sizes)), release)
+            left = facts_of(str(output), batches, facts.by_place(sizes))
+            findings = judge(left, release, not_made(mended, skip or ()))
             shown["mended"] = fixes_document(mended, output, findings)
             told.print(fixes_text(mended, output), soft_wrap=True)
             print_findings(findings, str(output), told)
@@ -114,24 +110,6 @@ def _batches(text: str | None) -> tuple[int, ...] | None:
     if gears.sizes:
         raise WrongUse(f"--gears {text!r} are sizes", fix="give batch sizes here, and other axes by --at height=640")
     return gears.batches
-
-
-def _sizes(texts: Sequence[str]) -> tuple[Mapping[str, int], ...]:
-    found = []
-    for text in texts:
-        size = {}
-        for part in text.split(","):
-            name, equals, value = part.strip().rpartition("=")
-            if not equals or not name or not value.isascii() or not value.isdigit() or int(value) < 1:
-                raise WrongUse(f"--at {text!r}: {part!r} is no size", fix='write it as "height=640,width=640"')
-            if name in size:
-                raise WrongUse(f"--at {text!r} gives {name} twice", fix="for more sizes write --at again")
-            size[name] = int(value)
-        found.append(size)
-    if len({frozenset(size) for size in found}) > 1:
-        message = f"the sizes of --at name different axes: {', '.join(texts)}"
-        raise WrongUse(message, fix="give each axis in each of them")
-    return tuple(found)
 
 
 def _release(version: str | None) -> Release:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ge_engine.dims import legal_names
@@ -11,6 +11,7 @@ from ge_engine.inspect.axis_names import is_batch, is_name, place, proposed
 from ge_engine.inspect.dead import dead_nodes, dead_outputs, unused_weights
 from ge_engine.inspect.facts import Facts
 from ge_engine.inspect.file_facts import Port
+from ge_engine.inspect.fixes.cast_ends import INSTEAD
 from ge_engine.inspect.free_axes import worth_freeing
 from ge_engine.inspect.frozen_facts import FROZEN_BY_DATA, FROZEN_FLOW, UNTOLD
 from ge_engine.inspect.gear_facts import GearFacts
@@ -25,17 +26,21 @@ from ..triton.checks.onnx_file import check_onnx, check_scalars, check_size, che
 from ..triton.onnx_facts import OnnxFacts, facts_of_model
 from ..triton.problem import Place, Problem
 from ..triton.tensor import ITEM_BYTES, triton_type
+from .remedy import Mendable, mendable, with_remedy
 
-_MEND = "gepipe inspect --fix -o OUT.onnx"
 _MOST_NAMES = 6  # nodes in one message
+_CAST = {canonical_dtype(before) for before in INSTEAD}  # types that --fix casts
 
 
-def judge(facts: Facts, release: Release = DOCUMENTED) -> tuple[Finding, ...]:
-    """Every finding about a model, the worst first."""
+def judge(facts: Facts, release: Release = DOCUMENTED, tried: Mapping[str, str] | None = None) -> tuple[Finding, ...]:
+    """Every finding about a model, the worst first.
+
+    tried: of a model that --fix has mended: for each fix that was not made, why not.
+    """
     here = Place(facts.file.path)
     problems = [*_usable(facts, here), *_ports(facts, here), *_graph(facts, here, release)]
     problems += [*_axes(facts, here), *_gears(facts, here), *_dead(facts, here)]
-    findings = dict.fromkeys(problem.finding() for problem in problems)
+    findings = dict.fromkeys(with_remedy(problem, facts, tried).finding() for problem in problems)
     return tuple(sorted(findings, key=lambda finding: ("refused", "fails", "advice").index(finding.severity)))
 
 
@@ -58,7 +63,7 @@ def _ports(facts: Facts, here: Place) -> Iterator[Problem]:
             for problem in check_type(kind, port.name, data_type, here, listed=False):
                 if data_type in ITEM_BYTES and data_type not in ("TYPE_FP64", "TYPE_BF16"):
                     problem = replace(problem, fix=f"{problem.fix}, as gepipe export does", own_severity="advice")
-                yield problem
+                yield mendable(problem, "types") if port.dtype in _CAST else problem
             if kind == "input" and port.dims is None:
                 message = f"input '{port.name}' ({port}) declares no shape, not even how many axes it has"
                 yield Problem("I04", here, message, "export it with a shape, and names of axes that vary", "fails")
@@ -70,14 +75,16 @@ def _graph(facts: Facts, here: Place, release: Release) -> Iterator[Problem]:
     if facts.model is None:
         return
     known = _onnx(facts)
-    yield from check_scalars(known)
+    yield from (mendable(problem, "scalars") for problem in check_scalars(known))
     for problem in check_onnx(known, geared=True, release=release):
         if problem.rule == "V30" and facts.folds and not any(gear.on_host or gear.int64 for gear in facts.gears):
-            fix = f"nothing, for gepipe folds it in each gear: static shapes make it constant; in the file: {_MEND}"
-            problem = replace(problem, fix=fix)
-        if problem.rule == "V24":
-            problem = replace(problem, fix=f"{problem.fix}; {_MEND} does what can be done")
-        yield problem
+            yield _folding(facts, problem)
+        elif problem.rule == "V24" and not problem.message.startswith("opset"):
+            yield mendable(problem, "operators")
+        elif problem.rule in ("V24", "V28") and facts.file.opset not in DOCUMENTED.opsets:
+            yield mendable(problem, "opset")
+        else:
+            yield problem
     flow = sorted(CONTROL_FLOW & known.operators)
     if flow:
         message = f"{', '.join(flow)}: what it runs is decided by data, on the host"
@@ -91,7 +98,15 @@ def _graph(facts: Facts, here: Place, release: Release) -> Iterator[Problem]:
     if "Shape" in folds or {"Mod", "NonZero"} & set(folds):
         shown = _some(f"{count} {name}" for name, count in sorted(folds.items(), key=lambda item: -item[1]))
         message = f"{sum(folds.values())} nodes compute what static shapes make constant: {shown}"
-        yield Problem("I05", here, message, f"compile it with gepipe, or {_MEND}", "advice")
+        yield _folding(facts, Problem("I05", here, message, "", "advice"))
+
+
+def _folding(facts: Facts, problem: Problem) -> Problem:
+    """What is to be folded: gepipe does it for each gear, and --fix for one size."""
+    fix = "compile it with gepipe, which folds that in each gear"
+    if len({gear.gear.dims for gear in facts.gears}) > 1:
+        return replace(problem, fix=f"{fix}; --fix does it in the file, for one --at")
+    return mendable(problem, "constants", fix)
 
 
 def _frozen(facts: Facts, here: Place) -> Iterator[Problem]:
@@ -121,10 +136,11 @@ def _axes(facts: Facts, here: Place) -> Iterator[Problem]:
         if len(worth_freeing(port, facts.free)) > 1:
             free = ", ".join(proposed(replace(port, dims=None), axis) for axis in axes)
             message = f"input '{name}' is declared {port}, but the graph takes any {free}"
-            yield Problem("I02", here, message, f"{_MEND} gives these axes names", "advice")
+            yield Mendable("I02", here, message, "export it with axes that vary", "advice", by="shapes")
         elif 0 in axes:
             message = f"input '{name}' is declared {port}: the batch is fixed by its declaration only"
-            yield Problem("G52", here, message, f"{_MEND} makes it any batch, so that there can be gears", "advice")
+            fix = "export the model with a dynamic batch axis, so that there can be gears"
+            yield Mendable("G52", here, message, fix, "advice", by="shapes")
     first = {port.name: port.dims[0] for port in facts.file.inputs if port.dims and is_batch(port, 0)}
     fixed = [name for name, size in first.items() if isinstance(size, int)]
     if fixed and len(fixed) < len(first):
@@ -148,17 +164,18 @@ def _names(inputs: Iterable[Port], here: Place) -> Iterator[Problem]:
                 continue
             what = f"axis {axis} of input '{port.name}' ({port})"
             if not dim:
-                fix = f"call it {proposed(port, axis)!r}: {_MEND}"
-                yield Problem("I04", here, f"{what} varies and has no name", fix, "advice")
+                fix = f"export it under a name, as {proposed(port, axis)!r}"
+                yield Mendable("I04", here, f"{what} varies and has no name", fix, "advice", by="names")
             elif not is_name(dim):
-                fix = f"call it {proposed(port, axis)!r}: {_MEND}"
-                yield Problem("I04", here, f"{what} has the name {dim!r}, which npu_ge cannot read", fix, "advice")
+                fix = f"export it as {proposed(port, axis)!r}"
+                message = f"{what} has the name {dim!r}, which npu_ge cannot read"
+                yield Mendable("I04", here, message, fix, "advice", by="names")
             elif axis and dim in batches:
                 message = f"{what} has the batch's name, {dim!r}"
                 yield Problem("I04", here, message, "export it with a name of its own", "advice")
             elif legal[dim] != dim:
                 message = f"{what} has the name {dim!r}, in which npu_ge replaces another name, too"
-                yield Problem("I04", here, message, f"call it {legal[dim]!r}: {_MEND}", "advice")
+                yield Mendable("I04", here, message, f"export it as {legal[dim]!r}", "advice", by="names")
 
 
 def _output_axes(facts: Facts, here: Place) -> Iterator[Problem]:
@@ -168,8 +185,8 @@ def _output_axes(facts: Facts, here: Place) -> Iterator[Problem]:
     if not others or (facts.gears and len(sizes) == 1):
         return
     for problem in check_expressions(_onnx(facts), {port.name for port in facts.file.outputs}, batched=True):
-        fix = f"{problem.fix}; {_MEND} names it, and for sizes of its own gepipe export does"
-        yield replace(problem, fix=fix, own_severity="advice")
+        advice = replace(problem, own_severity="advice")
+        yield mendable(advice, "names", f"{problem.fix}; for sizes of its own gepipe export does that")
 
 
 def _gears(facts: Facts, here: Place) -> Iterator[Problem]:
@@ -227,7 +244,7 @@ def _declared(facts: Facts, port: Port, here: Place) -> Iterator[Problem]:
         if wrong:
             shown = ", ".join(str(dim if dim is not None else "?") for dim in real)
             message = f"output '{port.name}' is declared {port}, and is [{shown}] at gear {label(gear)}"
-            yield Problem("I02", here, message, f"{_MEND} declares what it is", "fails")
+            yield Mendable("I02", here, message, "declare it as it is", "fails", by="shapes")
             return
 
 
@@ -237,16 +254,16 @@ def _dead(facts: Facts, here: Place) -> Iterator[Problem]:
     graph = facts.model.graph
     for name, reason in dead_outputs(graph).items():
         severity = "refused" if facts.error is not None else "advice"
-        yield Problem("I03", here, f"output '{name}' {reason}", f"leave it out: {_MEND}", severity)
+        yield Mendable("I03", here, f"output '{name}' {reason}", "export it without that", severity, by="outputs")
     nodes, tensors = dead_nodes(graph), unused_weights(graph)
     if nodes:
         many = f"{len(nodes)} nodes lead" if len(nodes) > 1 else "1 node leads"
         message = f"{many} to no output: {_some(node.name or next(iter(node.output), node.op_type) for node in nodes)}"
-        yield Problem("I07", here, message, f"leave them out: {_MEND}", "advice")
+        yield Mendable("I07", here, message, "export it without them", "advice", by="dead")
     if tensors:
         many = f"{len(tensors)} weights are" if len(tensors) > 1 else "1 weight is"
         message = f"{many} not read: {_some(tensor.name for tensor in tensors)}"
-        yield Problem("I07", here, message, f"leave them out: {_MEND}", "advice")
+        yield Mendable("I07", here, message, "export it without them", "advice", by="dead")
 
 
 def label(gear: GearFacts) -> str:

@@ -32,6 +32,12 @@ def mend(
     return mended
 
 
+def not_made(mended: Repaired, skip: Collection[str]) -> dict[str, str]:
+    """For each fix that was not made though there was something to mend, or that was not wanted: why."""
+    failed = {fixed.name: fixed.why_not for fixed in mended.fixes if fixed.proof is None}
+    return {**failed, **dict.fromkeys(skip, "--skip leaves it out")}
+
+
 def fixes_text(mended: Repaired, output: Path) -> Text:
     """Each fix with its proof, and why one was not made."""
     text = Text()

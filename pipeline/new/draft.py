@@ -56,7 +56,8 @@ def draft(model: Path, place: Path, vocab: Path | None = None) -> Draft:
     batch = seen.model.fixed_batch or 1
     if batch > 1:
         source.check(
-            f"the file fixes its batch to {batch}: give --gears {batch}; gepipe inspect says whether it can be freed"
+            f"the file fixes its batch to {batch}: give --gears {batch}; gepipe inspect says whether it can be freed; "
+            "then --fix does that"
         )
     source.call("model = Model", quoted(_relative(Path(seen.model.file), folder)))
     write_outputs(source, seen, guess, feed.given, feed.inputs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ops.unique import unique
@@ -41,7 +41,7 @@ class Feed:
         elif roles is not None and vocab:
             self._text(roles, path(vocab.absolute()))
         else:
-            self._raw(text=roles is not None)
+            self._raw(roles)
 
     def _picture(self, entry: Entry) -> None:
         source = self.source
@@ -70,12 +70,16 @@ class Feed:
             shorter = round(height / 0.875)
             source.check(
                 f"the shorter side to {shorter} and the middle of it, as is usual: do what was done in training; "
-                f"without a crop it is ops.Resize(height={height}, width={width})"
+                "without a crop",
+                Source(whole),
             )
             source.add(f'resized = ops.Resize(shorter={shorter}, filter="pillow_bilinear")(pixels)')
             source.add(f"framed = ops.CenterCrop(height={height}, width={width})(resized)", shape)
         else:
-            source.check("the whole picture, its aspect not kept: do what was done in training")
+            bordered = f"framed, _ = ops.Letterbox(height={height}, width={width})(pixels)"
+            source.check(
+                "the whole picture, its aspect not kept: do what was done in training; with a border", Source(bordered)
+            )
             source.add(whole)
 
     @property
@@ -92,7 +96,7 @@ class Feed:
         if dtype == "uint8":
             return "framed"
         if entry.layout == "NHWC":
-            source.check("0..255, channels last; if the model wants 0..1 or less, that has to be put into its graph")
+            source.check("0..255, channels last; if the model wants 0..1 or less, that takes an op of your own here")
             source.add(f'x = ops.Cast("{dtype}")(framed)', str(entry.spec))
             return "x"
         self._normalized(channels, height, width)
@@ -112,7 +116,8 @@ class Feed:
             mean, std = _CLIP if self._is_clip else _IMAGENET
             source.check(f"{'CLIP' if self._is_clip else 'ImageNet'}'s mean and std; the training's are in no file")
         if reader in ("Sub", "Div", "Mul", "BatchNormalization") and self.guess.kind is not Kind.DETECTOR:
-            source.check(f"the graph begins with {reader}: it may do this itself")
+            as_bytes = f"x = ops.Normalize(mean=(0,) * {channels}, std=(1 / 255,) * {channels})(framed)  # 0..255"
+            source.check(f"the graph begins with {reader}: if it wants 0..255 and does this itself", Source(as_bytes))
         given = f"mean={mean}, std={std}"
         if len(given) > 40:
             source.add(f"mean = {mean}")
@@ -123,24 +128,26 @@ class Feed:
     def _text(self, roles: Roles, vocab: str) -> None:
         source, entry = self.source, self.seen.inputs[0]
         self.inputs = ("text",)
-        source.add('text = pipeline.input("text", ops.TEXT)', "UTF-8: bytes")
         length = entry.spec.at_gear(0)[0]
         open_length = f"the file leaves the length of a text open, and {length} is a guess; " if entry.open_axes else ""
-        source.check(f"{open_length}is this the model's own vocabulary, and was it trained in lower case?")
-        names = [name if role else "_" for name, role in zip(("ids", "mask", "type_ids"), roles)]
-        dtype = [] if entry.spec.dtype == "int64" else [f'dtype="{entry.spec.dtype}"']
-        source.call("tokenize = ops.Tokenize", f"vocab={quoted(vocab)}", f"max_length={length}", *dtype)
-        source.add(f"{', '.join(names)} = tokenize(text)", f"{entry.spec.dtype}[{length}] each")
-        given = {role: name for name, role in zip(names, roles) if role}
+        source.check(
+            f"{open_length}is this the model's own vocabulary? It is taken as one of lower case: if it is not, add "
+            "lowercase=False"
+        )
+        given = {role: name for name, role in zip(("ids", "mask", "type_ids"), roles) if role}
+        source.extend(_tokenized(vocab, entry, [given.get(role, "_") for role in roles]))
         self.given = tuple(given[entry.name] for entry in self.seen.inputs)
 
-    def _raw(self, text: bool) -> None:
+    def _raw(self, roles: Roles | None) -> None:
         source = self.source
-        if text:
-            source.check(
-                "the ids of a text; with the model's vocabulary they are made here: "
-                'ids, mask, type_ids = ops.Tokenize(vocab="vocab.txt")(pipeline.input("text", ops.TEXT))'
-            )
+        taken: set[str] = set(_RESERVED)
+        names: dict[str, str] = {}
+        for entry in self.seen.inputs:
+            names[entry.name] = unique(identifier(entry.name), taken)
+            taken.add(names[entry.name])
+        if roles is not None:
+            made = _tokenized("vocab.txt", self.seen.inputs[0], [names.get(role, "_") for role in roles])
+            source.check("the ids of a text; with the model's vocabulary, vocab.txt, they are made here", made)
         sizes = {
             entry.dims[axis] or f"dim {axis} of {entry.name}": entry.spec.shape[axis]
             for entry in self.seen.inputs
@@ -149,13 +156,20 @@ class Feed:
         if sizes:
             guesses = ", ".join(f"{name} {size}" for name, size in sizes.items())
             source.check(f"the file leaves sizes of its inputs open; these are guesses: {guesses}")
-        taken: set[str] = set(_RESERVED)
-        for entry in self.seen.inputs:
-            name = unique(identifier(entry.name), taken)
-            taken.add(name)
+        for entry, name in zip(self.seen.inputs, names.values()):
             spec = f'ops.TensorSpec("{entry.spec.dtype}", {tupled(entry.spec.shape)})'
             source.call(f"{name} = pipeline.input", quoted(name), spec)
             self.inputs = self.given = (*self.given, name)
+
+
+def _tokenized(vocab: str, entry: Entry, names: Sequence[str]) -> Source:
+    """From a text to the inputs of a model. entry: one of them; names: the variables, "_" for one that has none."""
+    source, length = Source(), entry.spec.at_gear(0)[0]
+    source.add('text = pipeline.input("text", ops.TEXT)', "UTF-8: bytes")
+    dtype = [] if entry.spec.dtype == "int64" else [f'dtype="{entry.spec.dtype}"']
+    source.call("tokenize = ops.Tokenize", f"vocab={quoted(vocab)}", f"max_length={length}", *dtype)
+    source.add(f"{', '.join(names)} = tokenize(text)", f"{entry.spec.dtype}[{length}] each")
+    return source
 
 
 def _vocab_by(model: Path) -> Path | None:

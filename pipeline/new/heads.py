@@ -18,17 +18,38 @@ def write_outputs(source: Source, seen: Look, guess: Guess, given: Sequence[str]
     if kind is Kind.DETECTOR:
         _boxes(source, seen.model.labels, call, head)
     elif kind is Kind.CLASSIFIER:
+        if guess.doubt:
+            source.check("if they are a vector", _vector(call, head))
         _classes(source, seen.model.labels, call, head, guess.probabilities)
     elif kind in (Kind.IMAGE_ENCODER, Kind.TEXT_ENCODER) and len(seen.outputs) == 1:
-        source.add(f"vector = ops.L2Normalize()({call})", f"{head}, of length 1")
-        source.add("pipeline.output(vector=vector)")
+        if guess.doubt:
+            source.check("if they are classes", _best(f"ops.Softmax()({call})", head))
+        source.check(
+            "of length 1, so that a dot product compares two; where the length of a vector means something, or the "
+            "model has made it 1",
+            Source(f"vector = {call}"),
+        )
+        source.extend(_vector(call, head))
     else:
         if kind is Kind.TOKENS:
-            source.check("one vector a piece; take the mean of those under the mask, or the first, as trained")
+            source.check(
+                "one vector a piece; take the mean of those under the mask, or the first, as trained: in an op of your "
+                "own, or where the answer is used"
+            )
         elif kind is Kind.MASKS:
-            source.check("a map as it is; take the largest channel of each pixel, or a threshold")
+            source.check(
+                "a map as it is; take the largest channel of each pixel, or a threshold: in an op of your own, or "
+                "where the answer is used"
+            )
         source.call("outputs = model", *given)
         _as_they_are(source, seen, taken)
+
+
+def _vector(call: str, head: TensorSpec) -> Source:
+    source = Source()
+    source.add(f"vector = ops.L2Normalize()({call})", f"{head}, of length 1")
+    source.add("pipeline.output(vector=vector)")
+    return source
 
 
 def _boxes(source: Source, labels: Sequence[str], call: str, head: TensorSpec) -> None:
@@ -38,25 +59,37 @@ def _boxes(source: Source, labels: Sequence[str], call: str, head: TensorSpec) -
     if labels:
         source.note(f"The names of the classes are model.labels: {', '.join(labels[:3])} ...")
     else:
-        source.check("the file has no names of classes: Model(..., label_file=) takes one a line")
+        source.check(
+            "the file has no names of classes; with one a line in labels.txt, model.labels has them, and so has a "
+            'client of the server: add label_file="labels.txt" to Model(...) above'
+        )
     source.add("pipeline.output(boxes=boxes, scores=scores, classes=classes)")
 
 
 def _classes(source: Source, labels: Sequence[str], call: str, head: TensorSpec, probabilities: bool) -> None:
-    count = head.at_gear(0)[0]
     if probabilities:
         source.add(f"probabilities = {call}", str(head))
     else:
-        source.check("the head seems to have no Softmax of its own")
+        source.check("the head seems to have no Softmax of its own; where it has", Source(f"probabilities = {call}"))
         source.add(f"probabilities = ops.Softmax()({call})", str(head))
-    named = ""
-    if len(labels) == count:
-        named = ", labels=model.labels"
-    else:
-        source.check(f"the file has no names of its {count} classes: labels= takes a file with one a line")
-    source.add(f"best = ops.TopK(k={min(5, count)}{named})(probabilities)")
+    if len(labels) == head.at_gear(0)[0]:
+        source.extend(_best("probabilities", head, "model.labels"))
+        return
+    source.check(
+        f"the file has no names of its {head.at_gear(0)[0]} classes; with one a line in labels.txt",
+        _best("probabilities", head, quoted("labels.txt")),
+    )
+    source.extend(_best("probabilities", head))
+
+
+def _best(probabilities: str, head: TensorSpec, labels: str = "") -> Source:
+    """labels: code for them."""
+    source = Source()
+    named = f", labels={labels}" if labels else ""
+    source.add(f"best = ops.TopK(k={min(5, head.at_gear(0)[0])}{named})({probabilities})")
     shown = "labels=best.labels" if named else "classes=best.indices"
     source.add(f"pipeline.output(scores=best.scores, {shown})")
+    return source
 
 
 def _as_they_are(source: Source, seen: Look, taken: Sequence[str]) -> None:

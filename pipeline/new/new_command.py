@@ -10,14 +10,16 @@ from rich.text import Text
 
 from ops import WrongUse
 
-from ..command import AsJson, Debug, app, errors, out, print_json
+from ..command import AsJson, Debug, app, errors, named, out, print_json
 from .draft import Draft, draft
 
 
 @app.command()
 def new(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="model.onnx or model.pb")],
-    place: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="What to write.")] = Path("graph.py"),
+    place: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", callback=named, help="What to write.")
+    ] = Path("graph.py"),
     vocab: Annotated[
         Optional[Path], typer.Option("--vocab", metavar="FILE", help="Of a text model. By default vocab.txt by it.")
     ] = None,
@@ -39,7 +41,8 @@ def new(
             return
         out.print(Text(f"{place}: {made.kind.value}"), soft_wrap=True)
         for check in made.checks:
-            out.print(Text(f"  {place}:{check.line}: {check.text}"), soft_wrap=True)
+            hint = " (what to write then stands there)" if check.instead else ""
+            out.print(Text(f"  {place}:{check.line}: {check.text}{hint}"), soft_wrap=True)
         out.print(Text("\nnext:"))
         for command in following:
             out.print(Text(f"  {command}"), soft_wrap=True)

@@ -13,17 +13,18 @@ WIDTH = 88  # ruff's and black's own
 
 
 class Check(NamedTuple):
-    """What to look at, and in which line."""
+    """What to look at, and in which line; instead: the code for the other case, which stands below it as a comment."""
 
     line: int
     text: str
+    instead: tuple[str, ...] = ()
 
 
 class Source:
     """Lines, and the checks among them."""
 
-    def __init__(self) -> None:
-        self._lines: list[str] = []
+    def __init__(self, *lines: str) -> None:
+        self._lines = list(lines)
         self.checks: list[Check] = []
 
     def add(self, code: str = "", comment: str = "") -> None:
@@ -33,6 +34,10 @@ class Source:
             self.note(comment)
             whole = code
         self._lines.append(whole)
+
+    def extend(self, other: Source) -> None:
+        """The lines of another, without its checks."""
+        self._lines += other.lines
 
     def call(self, target: str, *given: str, comment: str = "") -> None:
         """A call, on as many lines as it takes."""
@@ -47,18 +52,29 @@ class Source:
 
     def note(self, text: str) -> None:
         """A comment of its own."""
-        text = "".join(letter if letter.isprintable() else " " for letter in text)  # a model's names hold anything
+        text = _one_line(text)
         wrapped = textwrap.wrap(text, WIDTH - 2, subsequent_indent="  " if text.startswith("CHECK") else "")
         self._lines += [f"# {line}" for line in wrapped]
 
-    def check(self, text: str) -> None:
+    def check(self, text: str, instead: Source | None = None) -> None:
         """Something to look at, above the line that it is about."""
-        self.checks.append(Check(len(self._lines) + 1, text))
-        self.note(f"CHECK: {text}")
+        other = instead.lines if instead is not None else ()
+        self.checks.append(Check(len(self._lines) + 1, text, other))
+        self.note(f"CHECK: {text}" + (", instead:" if other else ""))
+        self._lines += [f"#     {_one_line(line)}" for line in other]
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return tuple(self._lines)
 
     @property
     def text(self) -> str:
         return "\n".join(self._lines) + "\n"
+
+
+def _one_line(text: str) -> str:
+    """A model's names hold anything; in a comment nothing may end the line."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def quoted(text: str) -> str:

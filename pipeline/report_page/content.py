@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ops import Finding
 
+from ..draw.times import Times, times_of, times_of_stats
+
 if TYPE_CHECKING:
     from ..bench import Report
     from ..plan import Plan
@@ -16,13 +18,42 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Content:
-    """bench, stats: of one session. trace: the document of a Chrome trace. findings: by who has them to say, as "lint";
-    an empty list says that there are none. machine: what it was measured on.
+    """bench: of one session; stats: of its first level, so that both tell of the same calls. trace: the document of a
+    Chrome trace; traced: which samples it is of. findings: by who has them to say, as "lint"; an empty list says that
+    there are none. machine: what it was measured on.
     """
 
     plan: Plan
     bench: Report | None = None
     stats: Stats | None = None
     trace: Mapping[str, Any] | None = None
+    traced: str = ""
     findings: Mapping[str, Sequence[Finding]] = field(default_factory=dict)
     machine: str = ""
+
+    @property
+    def has_stats(self) -> bool:
+        return self.stats is not None and self.stats.samples > 0
+
+    @property
+    def times(self) -> Times | None:
+        """The means that the whole page shows: what was counted, else those of the trace."""
+        if self.stats is not None and self.has_stats:
+            return times_of_stats(self.stats)
+        if self.trace is None:
+            return None
+        return times_of(self.trace, [step.name for step in self.plan.graph.steps], self.plan.built)
+
+    @property
+    def counted(self) -> str:
+        """Which calls the means are of."""
+        assert self.stats is not None
+        samples = f"{self.stats.samples:,} sample{'s' if self.stats.samples > 1 else ''}"
+        if self.bench is None or not self.bench.levels:
+            return samples
+        return f"{samples} with {clients(self.bench.levels[0].concurrency)}"
+
+
+def clients(count: int) -> str:
+    """As "2 clients"."""
+    return f"{count} client{'s' if count > 1 else ''}"

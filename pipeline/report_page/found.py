@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -44,7 +45,8 @@ def _in_model(step: Step, plan: Plan) -> Iterator[Finding]:
         for index in range(len(Gears.of_specs(specs, stage.batches).sizes) or 1)
     ]
     try:
-        yield from judge(facts_of(step.op.file, stage.batches, sizes))
+        for finding in judge(facts_of(step.op.file, stage.batches, sizes)):
+            yield _without_folder(finding, os.path.dirname(step.op.file))
     except GepipeError as error:
         yield Finding("inspect", "advice", step.where, error.message, error.fix)
 
@@ -57,4 +59,10 @@ def _in_export(plan: Plan, samples: Sequence[Mapping[str, Any]] | None) -> Itera
             yield Finding("export", "refused", error.where or plan.graph.name, error.message, error.fix)
             return
         for finding in lint(folder, plan.deployment.target):
-            yield dataclasses.replace(finding, where=finding.where.replace(f"{folder}/", ""))
+            yield _without_folder(finding, folder)
+
+
+def _without_folder(finding: Finding, folder: str) -> Finding:
+    """A page is shown to others: where its maker keeps files is not their business."""
+    texts = {name: getattr(finding, name).replace(f"{folder}/", "") for name in ("where", "message", "fix")}
+    return dataclasses.replace(finding, **texts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple, Union
@@ -14,10 +15,13 @@ class Html(str):
 
 
 Cell = Union[str, Html]
+_WHOLE = re.compile(r"(?<![\w.-])(?:-?\d[\d.,]*e[-+]\d+|-\.?\d[\d.,]*|--?[a-z][a-z-]*)(?!\w)")
 
 
 class Column(NamedTuple):
-    """look: "text", "number" (on the right, digits of one width), "code", or "long", which may take several lines."""
+    """look: "text", "number" (on the right, digits of one width), "code", or "long", which may take several lines; or
+    "spare", which is left out on a phone: other columns say nearly as much. Also two of them.
+    """
 
     heading: str
     look: str = "text"
@@ -26,6 +30,16 @@ class Column(NamedTuple):
 def safe(text: Cell) -> Html:
     """As it may stand in a page."""
     return text if isinstance(text, Html) else Html(escape(text))
+
+
+def prose(text: Cell) -> Html:
+    """Text that may take several lines, but not within a number or an option: a browser would break 1e-6 and --fix.
+
+    >>> prose("within 1e-6")
+    'within <span class="whole">1e-6</span>'
+    """
+    whole = safe(text)
+    return whole if isinstance(text, Html) else Html(_WHOLE.sub(r'<span class="whole">\g<0></span>', whole))
 
 
 def element(name: str, content: Cell, look: str = "") -> Html:
@@ -42,7 +56,8 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], caption: st
         if len(row) == 1 < len(columns):
             body.append(f'<tr class="part"><th scope="rowgroup" colspan="{len(columns)}">{safe(row[0])}</th></tr>')
         else:
-            cells = "".join(f'<td class="{column.look}">{safe(cell)}</td>' for column, cell in zip(columns, row))
+            texts = (prose(cell) if column.look == "long" else safe(cell) for column, cell in zip(columns, row))
+            cells = "".join(f'<td class="{column.look}">{text}</td>' for column, text in zip(columns, texts))
             body.append(f"<tr>{cells}</tr>")
     whole = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
     return joined((element("p", caption, "caption") if caption else "", wide(Html(whole))))

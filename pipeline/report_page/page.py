@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..draw.drawing import bytes_text
-from .content import Content
+from .content import Content, clients
 from .html import Html, element, joined, safe
 from .measured import benchmark, trace
 from .plots import number
@@ -52,15 +52,15 @@ def _sections(content: Content) -> Iterator[Section]:
     yield Section(
         "picture",
         "The pipeline",
-        "Each box is a step, each line a value of one sample with its dtype and shape. Steps in one frame run "
-        "together: blue on the host, amber on the device.",
-        picture(plan, content.trace),
+        "Each box is a step, each line a value of one sample with its dtype and shape. Steps in one frame are a stage: "
+        "they run together.",
+        picture(content),
     )
     yield Section(
         "plan",
         "Values, step by step",
-        "What each step makes, in the order in which they run, for one sample. What crosses a border travels between "
-        "stages, and costs a transfer on an NPU.",
+        "What each step makes, in the order in which they run, for one sample. A letter in a shape is a size that "
+        "varies. What crosses a border travels between stages, and costs a transfer on an NPU.",
         values(plan),
     )
     yield Section(
@@ -86,13 +86,13 @@ def _sections(content: Content) -> Iterator[Section]:
         "trace",
         "Trace",
         "What happened when: a lane for each stream of the device and each thread of the host, time from left to "
-        "right. Hover over a slice for its length.",
+        "right. Point at a slice to see what it is, and how long it took.",
         trace(content),
     )
     yield Section(
         "findings",
         "Findings",
-        "What may hurt before it hurts. Advice can be left alone; what is refused or fails cannot. "
+        "What may hurt, before it does. Advice can be left alone; what is refused or fails has to be mended. "
         "`gepipe rule V17` explains the rule V17.",
         findings(content),
     )
@@ -124,18 +124,18 @@ def _facts(content: Content) -> Iterator[tuple[str, str, str]]:
         spec.nbytes or 0 for stage in plan.stages if stage.on_device for _, spec in (*stage.inputs, *stage.outputs)
     ]
     if sizes:
-        yield "Transfers", bytes_text(sum(sizes)), "a sample, to and from the device"
+        yield "Transfers", bytes_text(sum(sizes)), "a sample, in and out"
     if content.bench is not None and content.bench.levels:
         best = max(content.bench.levels, key=lambda level: level.window.infer_per_sec)
-        clients = f"with {best.concurrency} client{'s' if best.concurrency > 1 else ''}"
-        yield "Throughput", f"{number(best.window.infer_per_sec)}/s", clients
+        yield "Throughput", f"{number(best.window.infer_per_sec)}/s", f"by {clients(best.concurrency)}"
         first = content.bench.levels[0]
-        if first.window.latency_us.p50:  # something was answered
-            yield "Median latency", f"{number(first.window.latency_us.p50 / 1e3)} ms", f"with {first.concurrency}"
-    count = sum(map(len, content.findings.values()))
-    bad = sum(one.severity != "advice" for found in content.findings.values() for one in found)
+        median_ms = first.window.latency_us.p50 / 1e3
+        if median_ms:  # something was answered
+            yield "Median latency", f"{number(median_ms)} ms", f"by {clients(first.concurrency)}"
     if content.findings:
-        yield "Findings", str(count), f"{bad} to mend" if bad else "none to mend"
+        found = [one.severity for findings in content.findings.values() for one in findings]
+        advice = found.count("advice")
+        yield "Errors", str(len(found) - advice), f"advice: {advice or 'none'}"
 
 
 def _section(section: Section) -> str:

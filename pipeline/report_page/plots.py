@@ -69,9 +69,9 @@ def line_plot(title: str, x_label: str, y_label: str, xs: Sequence[float], lines
     return "".join((*parts, "</svg>"))
 
 
-def bar(share: float) -> str:
-    """A share of 0..1, as a bar to stand in a table's cell."""
-    return f'<span class="bar"><span style="width:{max(0.0, min(1.0, share)):.1%}"></span></span>'
+def bar(share: float, kind: str) -> str:
+    """A share of 0..1, as a bar to stand in a table's cell. kind: of work, as a timeline calls it."""
+    return f'<span class="bar"><span class="{kind}" style="width:{max(0.0, min(1.0, share)):.1%}"></span></span>'
 
 
 def nice(value: float) -> float:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import platform
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Optional
@@ -47,7 +49,8 @@ from .found import all_findings
 from .page import page
 
 _WINDOWS = 4  # at least, in the time of a measurement: one to warm up, and three that agree
-_TRACED = 8  # samples
+_IN_TRACE = 8  # samples
+_TRACED = f"{_IN_TRACE} samples that ran after the benchmark, several of them at once, as session.map runs them"
 _TIMEOUT_S = 60.0
 
 
@@ -55,7 +58,7 @@ _TIMEOUT_S = 60.0
 def report(
     target: Target,
     output: Annotated[
-        Optional[Path], typer.Option("-o", "--output", metavar="FILE", help="By default NAME.html.")
+        Optional[Path], typer.Option("-o", "--output", metavar="FILE", help="By default NAME.html; -: printed.")
     ] = None,
     bench: Annotated[
         Optional[str], typer.Option("--bench", metavar="SECONDS", help="Measure as long with each number of clients.")
@@ -81,17 +84,23 @@ def report(
         check_device(device)
         graph = load(target).validate(settings)
         file = output or Path(f"{graph.name}.html")
-        _check_writable(file)
+        printed = str(file) == "-"
+        if not printed:
+            _check_writable(file)
         samples = session_samples(graph.inputs, inputs, None, graph.name)
         plan = make_plan(graph, settings)
         document = None if trace is None else _trace_of(trace, plan)
-        measured, stats = None, None
+        measured, stats, traced = None, None, "" if trace is None else f"the file {trace.name}"
         if seconds is not None:
             measured, stats, own = _measured(plan, device, samples, wanted, seconds, made_up=not inputs)
-            document = document or own
+            if document is None:
+                document, traced = own, _TRACED
         note("looking for what may hurt, in the models and in an export")
         found = all_findings(plan, samples if inputs else None)
-        content = Content(plan, measured, stats, document, found, _machine())
+        content = Content(plan, measured, stats, document, traced, found, _machine())
+        if printed:
+            typer.echo(page(content).encode(), nl=False)
+            return
         try:
             write_whole(file, page(content))
         except OSError as error:
@@ -128,17 +137,25 @@ def _trace_of(file: Path, plan: Plan) -> dict[str, Any]:
 def _measured(
     plan: Plan, device: str, samples: Sequence[Mapping[str, Any]], wanted: Sequence[int], seconds: float, made_up: bool
 ) -> tuple[Report, Stats, dict[str, Any]]:
-    """A bench, where its time went, and then a trace of a few samples. Errors: WrongUse where samples are refused."""
+    """A bench, where the time of its first level went, and then a trace of a few samples.
+
+    Errors: WrongUse where samples are refused.
+    """
     kept: list[Report] = []
     window = Settings(window_s=seconds / _WINDOWS, max_windows=_WINDOWS + 2)
     with open_session(plan, device) as session:
         measuring = SessionTarget(session, samples, 1, _TIMEOUT_S, made_up=made_up)
-        done = sweep(measuring, measuring.where, wanted, window, kept.append, counted_by="the session", say=note)
+        run = partial(
+            sweep, measuring, measuring.where, settings=window, done=kept.append, counted_by="the session", say=note
+        )
+        done = run(wanted[:1])
         stats = session.stats()
+        if len(wanted) > 1 and not done.interrupted:
+            done = dataclasses.replace(done, levels=[*done.levels, *run(wanted[1:]).levels])
         with tempfile.TemporaryDirectory(prefix="gepipe") as folder:
             file = Path(folder) / "trace.json"
             with session.trace(file):
-                for _ in session.map(itertools.islice(itertools.cycle(samples), _TRACED)):
+                for _ in session.map(itertools.islice(itertools.cycle(samples), _IN_TRACE)):
                     pass
             return done, stats, read_trace(file)
 

@@ -1,14 +1,14 @@
 """Style: how the page looks, light or dark as its reader's screen is, on paper, and on a phone."""
 
+from ..draw.colours import DARK, LIGHT, variables
+
 STYLE = """
 :root{color-scheme:light dark;--paper:#fff;--card:#f7f8fa;--ink:#1b2430;--soft:#566172;--rule:#dfe3ea;
---accent:#1f5fa8;
---good:#0b6b4f;--bad:#b3261e;--warn:#8a5300;--c0:#4c86c6;--c1:#d08a2e;--c2:#4f9d69;--c3:#b0619e;--c4:#7d74c9;
---c5:#3f9aa5;
---c6:#a8863c;--c7:#8490a3}
+--accent:#1f5fa8;--good:#0b6b4f;--bad:#b3261e;--warn:#8a5300;--line-a:#2b8a85;--line-b:#a0539b;--copy:#9ccfc0;
+--wait:#dde2e9;--failed:#f0aaa4;@LIGHT@}
 @media (prefers-color-scheme:dark){:root{--paper:#14181f;--card:#1b212a;--ink:#e8ecf2;--soft:#a6b0bf;--rule:#303947;
---accent:#8dbdf2;--good:#6fd3ae;--bad:#ff9a90;--warn:#f0bd72;--c0:#6aa3e0;--c1:#e0a34f;--c2:#6cbb86;--c3:#c983b8;
---c4:#9c94e0;--c5:#5bb8c3;--c6:#c5a55c;--c7:#93a0b4}}
+--accent:#8dbdf2;--good:#6fd3ae;--bad:#ff9a90;--warn:#f0bd72;--line-a:#4fbdb6;--line-b:#cf8bca;
+--copy:#2c6155;--wait:#333c49;--failed:#8f332c;@DARK@}}
 *{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%}
 body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,
@@ -30,7 +30,13 @@ code,td.code,p.code{font:13px/1.5 ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu 
 .facts dt{font-size:13px;color:var(--soft)}
 .facts dd{margin:0;font-size:19px;font-weight:600;font-variant-numeric:tabular-nums}
 .facts small{display:block;font-weight:400;font-size:13px;color:var(--soft)}
-.wide{overflow-x:auto;margin:10px 0 16px}
+.wide{overflow-x:auto;margin:10px 0 16px;background-repeat:no-repeat;
+background-image:linear-gradient(90deg,var(--paper) 40%,transparent),
+linear-gradient(270deg,var(--paper) 40%,transparent),
+linear-gradient(90deg,var(--rule),transparent),linear-gradient(270deg,var(--rule),transparent);
+background-position:0 0,100% 0,0 0,100% 0;background-size:30px 100%,30px 100%,10px 100%,10px 100%;
+background-attachment:local,local,scroll,scroll}
+figure .paper{fill:none}
 .wide:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 table{border-collapse:collapse;font-size:14px;line-height:1.45;min-width:100%}
 .caption{font-size:14px;color:var(--soft);margin:14px 0 0;max-width:none}
@@ -45,7 +51,7 @@ tbody tr:last-child td{border-bottom:0}
 .soft{color:var(--soft)}
 .bar{display:inline-block;width:120px;height:9px;border-radius:3px;background:var(--rule);vertical-align:middle;
 margin-right:10px}
-.bar span{display:block;height:100%;border-radius:3px;background:var(--c0)}
+.bar span{display:block;height:100%;border-radius:3px}
 .tag{display:inline-block;padding:0 8px;border-radius:9px;font-size:12.5px;line-height:19px;
 border:1px solid currentColor}
 .refused,.fails,.unstable{color:var(--bad)}
@@ -63,21 +69,35 @@ pre{margin:0;padding:12px 14px;background:var(--card);border-radius:8px;overflow
 .plot .axis{fill:var(--ink)}
 .plot .grid{stroke:var(--rule);stroke-width:1}
 .plot .curve{fill:none;stroke-width:2}
-.plot .a{stroke:var(--c0);fill:var(--c0)}.plot .b{stroke:var(--c1);fill:var(--c1)}
+.plot .a{stroke:var(--line-a);fill:var(--line-a)}.plot .b{stroke:var(--line-b);fill:var(--line-b)}
 .plot .curve.a,.plot .curve.b{fill:none}
 .plot .hollow{fill:var(--paper);stroke-width:2}
-.timeline .in{font-size:11px;fill:#10161f}
-.timeline .c0{fill:var(--c0)}.timeline .c1{fill:var(--c1)}.timeline .c2{fill:var(--c2)}.timeline .c3{fill:var(--c3)}
-.timeline .c4{fill:var(--c4)}.timeline .c5{fill:var(--c5)}.timeline .c6{fill:var(--c6)}.timeline .c7{fill:var(--c7)}
+div.host,span.host{background:var(--host-edge)}div.device,span.device{background:var(--device-edge)}
+div.copy,span.copy{background:var(--copy)}div.wait,span.wait{background:var(--wait)}
+div.failed,span.failed{background:var(--failed)}
+div.request,span.request{background:var(--card);box-shadow:inset 0 0 0 1px var(--rule)}
+.timeline{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:8px 12px;font-size:12px;line-height:20px;
+margin:10px 0 16px}
+.lane,.axis{color:var(--soft)}
+.track,.axis{position:relative}
+.tick{position:absolute;top:-4px;bottom:-4px;border-left:1px solid var(--rule)}
+.axis{height:20px}
+.axis span{position:absolute;white-space:nowrap}
+.slice{position:absolute;height:20px;min-width:1px;border-radius:2px;overflow:hidden;display:flex;flex-wrap:wrap;
+font-size:11px}
+.apart{border-right:1px solid var(--paper)}
+.slice i{width:0;height:20px}
+.slice b{font-weight:400;padding:0 4px;white-space:nowrap}
 figure{margin:0}
 .legend{display:flex;flex-wrap:wrap;gap:2px 16px;font-size:14px;color:var(--soft);max-width:none}
 .swatch{display:inline-block;width:11px;height:11px;border-radius:3px;margin-right:6px}
-.k0{background:var(--c0)}.k1{background:var(--c1)}.k2{background:var(--c2)}.k3{background:var(--c3)}
-.k4{background:var(--c4)}.k5{background:var(--c5)}.k6{background:var(--c6)}.k7{background:var(--c7)}
+.whole{white-space:nowrap}
 figure svg{display:block;margin:0 auto}
 header p{max-width:none;overflow-wrap:anywhere}
 footer{color:var(--soft);font-size:14px;padding-top:26px;padding-bottom:40px}
 @media (max-width:560px){main,header,footer{padding-left:14px;padding-right:14px}h1{font-size:25px}
-.facts{grid-template-columns:repeat(2,1fr)}.facts dd{font-size:17px}}
+.facts{grid-template-columns:repeat(2,1fr)}.facts dd{font-size:17px}.spare{display:none}
+table{font-size:13px}td.code{font-size:11.5px}th,td{padding-right:10px}.bar{width:60px;margin-right:6px}
+.timeline{grid-template-columns:minmax(0,1fr);gap:2px}.track{margin-bottom:8px}.lane:empty{display:none}}
 @media print{section{break-inside:avoid}.wide{overflow:visible}}
-"""
+""".replace("@LIGHT@", variables(LIGHT)).replace("@DARK@", variables(DARK))

@@ -1,21 +1,38 @@
-"""Timeline: a trace as a picture, a lane for each stream and thread, time from left to right."""
+"""Timeline: a trace as a picture, a lane for each stream and thread, time from left to right.
+
+It is as wide as the page, whatever that is: all places are shares of its width.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, Literal
 
 from ..draw.words import width
+from ..profile.parts import QUEUE, REQUEST
+from .html import Html, element, joined
 from .plots import number, ticks
 
-_LANE, _DEPTH, _GAP = 22.0, 3, 10.0
-_TOP, _AXIS = 6.0, 26.0
-_LEAST, _MOST = 640.0, 2400.0  # pixels, of all of it
-_FINEST = 14.0  # pixels, of a slice in the middle
+Kind = Literal["host", "device", "copy", "wait", "request", "failed"]
+_KINDS: Mapping[str, Kind] = {
+    REQUEST.node: "request", QUEUE.node: "wait", "wait for a stream": "wait", "compute": "device",
+}  # fmt: skip
+_LEGEND: Mapping[Kind, str] = {
+    "host": "step on the host",
+    "device": "run on the device",
+    "copy": "copy or check",
+    "wait": "wait",
+    "request": "whole request",
+    "failed": "failed",
+}
+_LANE, _DEPTH, _GAP = 22, 3, 2  # pixels, levels, pixels
+_TICKS = 6
+_WIDEST = 1000.0  # pixels; where a name has no room in this, it has none anywhere
+_LAST = 0.88  # of the width: from here on there is no room for what stands at a tick
+_APART = 0.006  # of the width: from here on a slice is told from the next
 MOST_SLICES = 600  # of a picture that a browser likes to show
-COLOURS = 8
 
 
 @dataclass(frozen=True)
@@ -23,10 +40,11 @@ class Slice:
     """Something that took its time; in microseconds. depth: in how many others it is."""
 
     name: str
+    kind: Kind
     begin: float
     end: float
-    depth: int
-    hint: str
+    depth: int = 0
+    hint: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,9 +73,19 @@ def _nested(events: Sequence[dict[str, Any]]) -> Iterator[Slice]:
         begin, end = float(event["ts"]), float(event["ts"]) + float(event["dur"])
         while open_ends and begin >= open_ends[-1] - 1e-3:
             open_ends.pop()
-        args = ", ".join(f"{name} {value}" for name, value in event.get("args", {}).items() if name != "node")
-        yield Slice(event["name"], begin, end, len(open_ends), args)
+        args = event.get("args", {})
+        hint = ", ".join(f"{name} {value}" for name, value in args.items() if name != "node")
+        yield Slice(event["name"], _kind(event["name"], args), begin, end, len(open_ends), hint)
         open_ends.append(end)
+
+
+def _kind(name: str, args: Mapping[str, Any]) -> Kind:
+    """As session.trace tells of it: a step has its node, a run its stage."""
+    if "error" in args:
+        return "failed"
+    if "node" in args:
+        return "host"
+    return "device" if "stage" in args else _KINDS.get(name, "copy")
 
 
 def first_slices(lanes: Sequence[Lane], most: int = MOST_SLICES) -> tuple[list[Lane], bool]:
@@ -70,62 +98,51 @@ def first_slices(lanes: Sequence[Lane], most: int = MOST_SLICES) -> tuple[list[L
     return [lane for lane in kept if lane.slices], True
 
 
-def colours_of(lanes: Sequence[Lane]) -> dict[str, int]:
-    """For each name of a slice, the number of its colour."""
-    names = dict.fromkeys(one.name for lane in lanes for one in lane.slices)
-    return {name: index % COLOURS for index, name in enumerate(names)}
+def legend(lanes: Sequence[Lane]) -> Html:
+    """Which colour is what."""
+    seen = {one.kind for lane in lanes for one in lane.slices}
+    return swatches((kind, text) for kind, text in _LEGEND.items() if kind in seen)
 
 
-def legend(lanes: Sequence[Lane]) -> str:
-    """Which colour is which name."""
-    names = (
-        f'<span><span class="swatch k{colour}"></span>{escape(name)}</span>'
-        for name, colour in colours_of(lanes).items()
-    )
-    return f'<p class="legend">{"".join(names)}</p>'
+def swatches(kinds: Iterable[tuple[str, str]]) -> Html:
+    """A spot of each colour, with its meaning."""
+    spots = (f'<span><span class="swatch {kind}"></span>{escape(text)}</span>' for kind, text in kinds)
+    return Html(f'<p class="legend">{"".join(spots)}</p>')
 
 
-def timeline(lanes: Sequence[Lane], title: str) -> str:
-    """The picture. Slices of one name have one colour; a name stands in its slice where there is room."""
+def timeline(lanes: Sequence[Lane]) -> Html:
+    """The picture. A colour is a kind of work; a name stands in its slice where there is room."""
     slices = [one for lane in lanes for one in lane.slices]
     begin, end = min(one.begin for one in slices), max(one.end for one in slices)
     span = max(end - begin, 1e-3)
-    left = max(width(lane.name, 12) for lane in lanes) + 16
-    lengths = sorted(one.end - one.begin for one in slices)
-    wide = min(_MOST, max(_LEAST, left + _FINEST * span / max(lengths[len(lengths) // 2], 1e-3)))
-    scale = (wide - left - 16) / span
-    colours = colours_of(lanes)
-    y, parts = _TOP, []
-    for lane in lanes:
-        depths = min(_DEPTH, 1 + max(one.depth for one in lane.slices))
-        parts.append(f'<text x="{left - 10:.1f}" y="{y + 15:.1f}" text-anchor="end">{escape(lane.name)}</text>')
-        for one in lane.slices:
-            if one.depth < _DEPTH:
-                x = left + (one.begin - begin) * scale
-                parts.append(_slice(one, x, y + one.depth * _LANE, (one.end - one.begin) * scale, colours[one.name]))
-        y += depths * _LANE + _GAP
-    axis = []
-    for tick in ticks(span, max(2, int(wide / 160))):
-        x = left + tick * scale
-        axis.append(f'<path class="grid" d="M{x:.1f} {_TOP}V{y:.1f}"/>')
-        axis.append(f'<text x="{x:.1f}" y="{y + 16:.1f}" text-anchor="middle">{_time(tick, span)}</text>')
-    height = y + _AXIS
-    head = (
-        f'<svg class="plot timeline" role="img" aria-label="{escape(title)}" width="{wide:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {wide:.0f} {height:.0f}"><title>{escape(title)}</title>'
+    marks = list(ticks(span, _TICKS))
+    grid = "".join(f'<i class="tick" style="left:{mark / span:.2%}"></i>' for mark in marks)
+    rows = [joined((element("div", lane.name, "lane"), _track(lane, begin, span, grid))) for lane in lanes]
+    title = f"{len(lanes)} lanes, {_time(span, span)} from left to right"
+    axis = "".join(
+        f'<span style="left:{mark / span:.2%}">{_time(mark, span)}</span>' for mark in marks if mark < _LAST * span
     )
-    return "".join((head, *axis, *parts, "</svg>"))
+    return Html(
+        f'<div class="timeline" role="img" aria-label="{escape(title)}">{joined(rows)}'
+        f'<div class="lane"></div><div class="axis">{axis}</div></div>'
+    )
 
 
-def _slice(one: Slice, x: float, y: float, wide: float, colour: int) -> str:
+def _track(lane: Lane, begin: float, span: float, grid: str) -> Html:
+    depths = min(_DEPTH, 1 + max(one.depth for one in lane.slices))
+    parts = (_slice(one, (one.begin - begin) / span, (one.end - one.begin) / span) for one in lane.slices)
+    return Html(f'<div class="track" style="height:{depths * _LANE - _GAP}px">{grid}{"".join(parts)}</div>')
+
+
+def _slice(one: Slice, left: float, share: float) -> str:
+    """The empty element is for CSS: a name that has no room beside it goes to the next line, which is not seen."""
+    if one.depth >= _DEPTH:
+        return ""
     hint = f"{one.name}: {_time(one.end - one.begin, 0)}" + (f"; {one.hint}" if one.hint else "")
-    text = ""
-    if width(one.name, 11) + 8 <= wide:
-        text = f'<text class="in" x="{x + 5:.1f}" y="{y + 14:.1f}">{escape(one.name)}</text>'
-    shape = (
-        f'<rect class="c{colour}" x="{x:.2f}" y="{y:.1f}" width="{max(wide, 0.6):.2f}" height="{_LANE - 2}" rx="2"/>'
-    )
-    return f"<g><title>{escape(hint)}</title>{shape}{text}</g>"
+    text = f"<i></i><b>{escape(one.name)}</b>" if width(one.name, 11) <= share * _WIDEST else ""
+    place = f"left:{left:.3%};width:{share:.3%};top:{one.depth * _LANE}px"
+    look = f"slice {one.kind}{' apart' if share > _APART else ''}"
+    return f'<div class="{look}" style="{place}" title="{escape(hint)}">{text}</div>'
 
 
 def _time(us: float, span: float) -> str:

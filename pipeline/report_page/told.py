@@ -4,37 +4,50 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ops import Finding
 
 from ..draw.drawing import Drawing, bytes_text, short
 from ..draw.svg import svg
-from ..draw.times import times_of
 from ..explain import how_built, rows
 from ..tune.memory import Memory
 from .content import Content
-from .html import Cell, Column, Html, element, joined, safe, table, wide
+from .html import Cell, Column, Html, element, joined, prose, safe, table, wide
+from .timeline import swatches
 
 if TYPE_CHECKING:
     from ..plan import Plan
 
 
-def picture(plan: Plan, trace: Mapping[str, Any] | None) -> Html:
-    """The drawing, with the times of a trace."""
-    times = times_of(trace, [step.name for step in plan.graph.steps], plan.built) if trace is not None else None
-    return wide(Html(f"<figure>{svg(Drawing.of(plan, times))}</figure>"))
+_PLACES = {"host": "on the host", "device": "on the device"}
+
+
+def picture(content: Content) -> Html:
+    """The drawing, with the times that were measured."""
+    drawing = wide(Html(f"<figure>{svg(Drawing.of(content.plan, content.times))}</figure>"))
+    places = [(kind, _PLACES[kind]) for kind in dict.fromkeys(stage.placement for stage in content.plan.stages)]
+    parts: list[Cell] = [swatches(places), drawing]
+    if content.times is not None:
+        means = "Green: the mean time of a step for one sample, and of a device stage for one run"
+        of = (
+            f"over {content.counted}, as under “Where the time goes”"
+            if content.has_stats
+            else "over the trace that is shown below"
+        )
+        parts.append(element("p", f"{means}, {of}.", "lead"))
+    return joined(parts)
 
 
 def values(plan: Plan) -> Html:
     """A line a value, by stage."""
     columns = (
-        Column("step"),
-        Column("op"),
+        Column("step", "spare"),
+        Column("op", "spare"),
         Column("value", "code"),
         Column("dtype and shape", "code"),
-        Column("layout"),
+        Column("layout", "spare"),
         Column("bytes", "number"),
         Column("crosses"),
     )
@@ -46,7 +59,7 @@ def _value_rows(plan: Plan) -> Iterator[tuple[Cell, ...]]:
     for row in rows(plan):
         if row.stage != stage:
             stage = row.stage
-            gears = f", gears {row.gears}" if row.gears else ""
+            gears = f", gear{'s' if ',' in row.gears else ''} {row.gears}" if row.gears else ""
             yield (f"{stage} ({row.placement}{gears})" if stage else "from the caller",)
         size = "varies" if row.nbytes is None else f"{row.nbytes:,}"
         yield (row.node, row.op, row.key, row.dtype + row.shape, row.layout, size, "yes" if row.crosses else "")
@@ -66,7 +79,7 @@ def gears(plan: Plan) -> Html:
         parts.append(element("h3", "Memory"))
         parts.append(
             table(
-                (Column("what"), Column("bytes", "number"), Column("why", "long")),
+                (Column("what"), Column("size", "number"), Column("why", "long")),
                 (
                     (
                         "weights",
@@ -77,8 +90,8 @@ def gears(plan: Plan) -> Html:
                     (
                         "buffers of a session",
                         bytes_text(buffers),
-                        f"{2 * streams + 3} sets of {largest} rows: one more than there are streams, and for submit "
-                        "and map two more than that",
+                        f"{2 * streams + 3} sets of {largest} row{'s' if largest > 1 else ''}: {streams + 1} for run, "
+                        f"which is one more than streams, and {streams + 2} for submit and map",
                     ),
                 ),
             )
@@ -98,7 +111,7 @@ def changes(plan: Plan) -> Html:
     if not plan.changes:
         return element("p", "Nothing was changed.")
     columns = (
-        Column("pass"),
+        Column("pass", "spare"),
         Column("step"),
         Column("before", "long"),
         Column("after", "long"),
@@ -143,8 +156,8 @@ def _finding(one: Finding) -> Html:
     body = joined(
         (
             element("p", head),
-            element("p", one.message),
-            element("p", joined(("Remedy: ", one.fix)), "soft") if one.fix else "",
+            element("p", prose(one.message)),
+            element("p", joined(("Remedy: ", prose(one.fix))), "soft") if one.fix else "",
         )
     )
     return element("div", body, f"finding is-{one.severity}")

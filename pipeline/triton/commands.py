@@ -25,6 +25,7 @@ from ..command import (
     app,
     errors,
     make_plan,
+    named,
     note,
     out,
     print_json,
@@ -100,7 +101,9 @@ def serve(
 @app.command()
 def export(
     target: Target,
-    directory: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The model repository.")],
+    directory: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", callback=named, help="The model repository.")
+    ],
     gears: GearsText = None,
     streams: Streams = None,
     exact: Exact = False,

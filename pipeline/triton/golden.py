@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -28,10 +29,22 @@ TEXT = "一只猫坐在窗前。A cat sits by the window."
 Sample = Mapping[str, Any]
 
 
-def golden_requests(plan: Plan, ensemble: Ensemble, samples: Sequence[Sample] | None = None) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Reference:
+    """Answers of something else, which a server is to give. by: of what. tolerance: within which, relative."""
+
+    by: str
+    answers: Sequence[Sample]
+    tolerance: float
+
+
+def golden_requests(
+    plan: Plan, ensemble: Ensemble, samples: Sequence[Sample] | None = None, reference: Reference | None = None
+) -> dict[str, Any]:
     """The document that an export carries: each sample alone, and all in one batch where the server batches.
 
-    samples: the user's own; made up by default, from the inputs' specs.
+    samples: the user's own; made up by default, from the inputs' specs. reference: the answers to those samples; by
+    default the pipeline's own.
     Errors: ExportError when the pipeline itself cannot answer one.
     """
     if samples is not None and not samples:
@@ -40,25 +53,28 @@ def golden_requests(plan: Plan, ensemble: Ensemble, samples: Sequence[Sample] | 
         )
     rows = ensemble.rows or 1
     chosen = list(samples) if samples is not None else [_made_up(plan.graph, seed) for seed in range(2 * rows)]
-    chosen = (chosen * rows)[: max(rows, len(chosen) - len(chosen) % rows)]
-    batches = [chosen[i : i + rows] for i in range(0, len(chosen), rows)]
-    if 1 < len(chosen) <= ensemble.max_batch_size:
-        batches.append(chosen)
+    order = [i % len(chosen) for i in range(max(rows, len(chosen) - len(chosen) % rows))]
+    batches = [order[i : i + rows] for i in range(0, len(order), rows)]
+    if 1 < len(order) <= ensemble.max_batch_size:
+        batches.append(order)
     with plan.session() as session:
         requests = []
         for batch in batches:
-            answers = session.run_batch(batch)
+            asked = [chosen[i] for i in batch]
+            answers: Sequence[Any] = session.run_batch(asked)
             for answer in answers:
                 if isinstance(answer, GepipeError):
                     raise _failure(answer, made_up=samples is None) from answer
-            requests.append(_request(ensemble, batch, answers))
+            if reference is not None:
+                answers = [reference.answers[i] for i in batch]
+            requests.append(_request(ensemble, asked, answers))
     return {
         "format": FORMAT,
         "model": ensemble.name,
-        "machine": machine(),
+        "machine": machine() if reference is None else reference.by,
         "versions": {name: version(name) for name in ("numpy", "onnxruntime")} | {"cv2": cv2.__version__},
         "precision": str(plan.deployment.precision),
-        "tolerance": TOLERANCE,
+        "tolerance": TOLERANCE if reference is None else reference.tolerance,
         "requests": requests,
     }
 

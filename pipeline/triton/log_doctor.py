@@ -77,7 +77,7 @@ NPU_GE = (
         "V14",
     ),
     Entry(
-        r"X have not find",
+        r"(\w+) have not find",
         "an output dim is named by something that is no input dim",
         "rename the dim in the model",
         "V14",
@@ -283,7 +283,7 @@ TRITON = (
     Entry(
         r"ModuleNotFoundError: No module named '(\w+)'",
         "the server's Python lacks a module",
-        "install it there, or export with bundle= or environment=",
+        "install it there, or export with --bundle or --environment",
     ),
 )
 

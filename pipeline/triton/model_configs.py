@@ -56,9 +56,17 @@ def device_config(model: Composing, name: str, ensemble: Ensemble, plan: Plan) -
 
 def other_gears(plan: Plan) -> list[str]:
     """A line for each stage that npu_ge compiles for other gears than it was given."""
-    limit = ensemble_of(plan).max_batch_size
-    if not limit or plan.deployment.model_backend != "npu_ge":
+    if plan.deployment.model_backend != "npu_ge":
         return []
+    sized = [
+        f"{stage.name}: gears {','.join(map(str, stage.batches))}: it has the sizes "
+        f"{', '.join(map(str, plan.built[stage.name].gears))}, each of which npu_ge compiles for one sample"
+        for stage in plan.stages
+        if stage.on_device and plan.built[stage.name].gears.sizes and stage.batches != (1,)
+    ]
+    limit = ensemble_of(plan).max_batch_size
+    if not limit:
+        return sized
     every = tuple(range(1, limit + 1))
     given = {stage.name: plan.built[stage.name].gears.batches for stage in plan.stages if stage.on_device}
     return [

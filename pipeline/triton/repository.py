@@ -30,7 +30,7 @@ from .bundle import NEEDS, unpack_wheels
 from .config import CONFIG, ConfigError, parse, to_text
 from .differences import differences
 from .ensemble import Composing, Ensemble, ensemble_of
-from .golden import GOLDEN, golden_requests
+from .golden import GOLDEN, Reference, golden_requests
 from .host_folder import write_host_folder
 from .model_configs import class_names, device_config, ensemble_config, host_config, label_file
 from .sizes import named_shapes
@@ -81,7 +81,7 @@ def export(
             if bundle and not model.stage.on_device:
                 unpack_wheels(bundle, here / names[model.stage.name] / "1" / "site")
         _write_ensemble(ensemble_config(ensemble, pinned, names, plan.deployment), here / pinned)
-        _write_golden(replace(ensemble, name=pinned), plan, samples, here / pinned / "1")
+        _write_golden(golden_requests(plan, replace(ensemble, name=pinned), samples), here / pinned)
         if activate:
             _write_ensemble(config, here / current)
         move_in(here, root, (*names.values(), pinned))  # the version is there when its ensemble is
@@ -90,9 +90,15 @@ def export(
     return (*names.values(), pinned, *((current,) if activate else ()))
 
 
-def export_model(plan: Plan, folder: str | os.PathLike[str]) -> None:
-    """Write the only stage of a plan as one model, without an ensemble: its config and its graph.
+def export_model(
+    plan: Plan,
+    folder: str | os.PathLike[str],
+    samples: Sequence[Mapping[str, Any]] | None = None,
+    reference: Reference | None = None,
+) -> None:
+    """Write the only stage of a plan as one model, without an ensemble: its config, its graph and golden requests.
 
+    samples, reference: of the golden requests, as golden_requests takes them.
     Errors: ExportError for a plan that no repository can express, or where the folder is there already.
     """
     place = Path(folder)
@@ -103,6 +109,7 @@ def export_model(plan: Plan, folder: str | os.PathLike[str]) -> None:
     root = _folder(place.absolute().parent)
     with workshop(root) as here:
         _write_model(model, place.name, ensemble, plan, here, "")
+        _write_golden(golden_requests(plan, replace(ensemble, name=place.name), samples, reference), here / place.name)
         move_in(here, root, (place.name,))
 
 
@@ -221,11 +228,10 @@ def _write_ensemble(config: Any, folder: Path) -> None:
     (folder / CONFIG).write_text(to_text(config), encoding="utf-8")
 
 
-def _write_golden(ensemble: Ensemble, plan: Plan, samples: Sequence[Mapping[str, Any]] | None, folder: Path) -> None:
+def _write_golden(requests: Mapping[str, Any], model: Path) -> None:
     """Golden requests, and the script that sends them from any machine."""
-    text = json.dumps(golden_requests(plan, ensemble, samples), indent=1)
-    (folder / GOLDEN).write_text(text + "\n", encoding="utf-8")
-    shutil.copyfile(verify_client.__file__, folder / "verify.py")
+    (model / "1" / GOLDEN).write_text(json.dumps(requests, indent=1) + "\n", encoding="utf-8")
+    shutil.copyfile(verify_client.__file__, model / "1" / "verify.py")
 
 
 def _write_model(model: Composing, name: str, ensemble: Ensemble, plan: Plan, here: Path, environment: str) -> None:

@@ -6,14 +6,10 @@ import subprocess
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
+from ge_engine.guard import Guard
+
 from .processes import Region, end_session, remove
 
-_GUARD = """
-read -r _
-kill -s TERM "$0"
-for _ in $(seq 40); do [ -e "/proc/$0/exe" ] || break; sleep 1; done
-kill -s KILL -- "-$0"
-"""  # nobody else would end the server of a process that was killed, nor what that has started; a zombie has no exe
 _EXIT_S = 40  # the server itself gives requests and models 30 s
 
 
@@ -39,14 +35,7 @@ class Running:
                 start_new_session=True,
             )
         self.pid = self._process.pid
-        self._guard = subprocess.Popen(
-            ["/bin/sh", "-c", _GUARD, str(self.pid)],
-            cwd="/",
-            stdin=subprocess.PIPE,  # which the system closes when this process ends, however it does
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        self._guard = Guard(self.pid, _EXIT_S)
         self._over = False
 
     def ended(self, within_s: float | None = None) -> str:
@@ -72,6 +61,5 @@ class Running:
         if not self.ended(_EXIT_S):
             self._process.kill()
             self._process.wait()
-        self._guard.kill()
-        self._guard.communicate()
+        self._guard.dismiss()
         remove(end_session(self.pid) | seen)

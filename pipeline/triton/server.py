@@ -12,7 +12,7 @@ from types import TracebackType
 
 from ge_engine.model_file import FROZEN
 from ge_engine.npu_ge.command_line import CommandLine
-from ge_engine.npu_ge.dump import FOLDER as DUMPS
+from ge_engine.npu_ge.dump import DATA, GRAPHS
 from ops.errors import ServerError
 
 from .backend_directory import STAND_IN, BackendDirectory, backend_directory
@@ -93,11 +93,12 @@ class Server:
         environment = stub_environment(server, self.environment, self.say, frozen=frozen)
         self._held = ServerFolder()
         self.folder, self.log = self._held.path, self._held.log
-        if DUMPS.is_dir():  # the server is started elsewhere, but for its user it is here
-            (self.folder / DUMPS).symlink_to(DUMPS.resolve())
         backends = backend_directory(
             server, environment.release, self.folder / "backends", self._npu_ge_settings(), self.stand_in
         )
+        for dumps in (DATA, GRAPHS):  # the server is started elsewhere, but for its user it is here
+            if dumps.is_dir() or (dumps == GRAPHS and not backends.real):  # the stand-in makes that one
+                (self.folder / dumps).symlink_to(dumps.resolve())
         self.say(f"tritonserver: {server.program} ({server.found})")
         self.say(f"host stages: Python {environment.release} in {environment.prefix}")
         self.say(f"npu_ge: {backends}")

@@ -16,9 +16,11 @@ from rich.text import Text
 
 from ge_engine.cores import usable_cores
 from ge_engine.devices import AscendDevice, Device
+from ge_engine.progress import Progress
 from ge_engine.whole_file import write_whole
 from ops import DeviceError, GepipeError, SpecError, WrongUse
 
+from ..bars import compiling
 from ..command import (
     AsJson,
     Debug,
@@ -27,8 +29,10 @@ from ..command import (
     Target,
     app,
     check_device,
+    err,
     errors,
     make_plan,
+    named,
     note,
     open_session,
     out,
@@ -98,7 +102,8 @@ def tune(
     seconds: Annotated[float, typer.Option("--seconds", min=0.001, help="For how long to measure each.")] = 0.4,
     deployment: DeploymentFile = None,
     output: Annotated[
-        Optional[Path], typer.Option("-o", "--output", metavar="FILE", help="Write the choice, for --deployment.")
+        Optional[Path],
+        typer.Option("-o", "--output", metavar="FILE", callback=named, help="Write the choice, for --deployment."),
     ] = None,
     as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
@@ -119,7 +124,7 @@ def tune(
         space = Space.of(stages.gears, manners, locks, streams)
         host = _host(plan, graph.inputs, inputs, device, seconds)
         case = Case(space, expected, max_gears, manners, host)
-        with Steps(plan, space.streams[-1], seconds, partial(_open, device)) as steps:
+        with compiling(err) as show, Steps(plan, space.streams[-1], seconds, partial(_open, device, show)) as steps:
             found = tuned(case, _shown(steps), limit_us, partial(stages.measured, steps))
         choice = found.deployment(base, stages.models)
         report = Report(graph.name, device, found, Memory.of(plan), latency_ms and limit_us, choice, stages.models)
@@ -171,11 +176,11 @@ def _traffic(log: Path | None, histogram: str | None) -> Traffic | None:
     return parse_histogram(histogram) if histogram is not None else None
 
 
-def _open(device: str, settings: Deployment) -> Device:
+def _open(device: str, progress: Progress, settings: Deployment) -> Device:
     """An NPU compiles for each share of its cores, where the cache has nothing."""
     if settings.cores is not None:
         note(f"loading with cores {settings.cores}")
-    return open_for(settings, device)
+    return open_for(settings, device, progress)
 
 
 def _opened(device: str, settings: Deployment) -> tuple[Manners, str]:

@@ -176,6 +176,23 @@ def test_size_gears_make_graded_outputs(tmp_path: Path) -> None:
     assert spec == f32(6, 32, Graded("w2", (32, 24)))
 
 
+def test_an_axis_of_the_size_of_an_inputs_has_its_name_and_no_exporters(tmp_path: Path) -> None:
+    """torch.onnx writes the operator, the output and the number of the axis, where nobody has named it."""
+    nodes = [node("Relu", ["x"], ["mask"]), node("MaxPool", ["x"], ["half"], kernel_shape=[2, 2], strides=[2, 2])]
+    outputs = [
+        tensor("mask", ("n", 3, "Relumask_dim_2", "Relumask_dim_3")),
+        tensor("half", ("n", 3, "MaxPoolhalf_dim_2", "rows")),
+    ]
+    path = save(tmp_path / "m.onnx", nodes, [tensor("x", ("n", 3, "h", "w"))], outputs)
+    height, width = Graded("H", (64, 32)), Graded("W", (64, 48))
+    mask, half = Model(str(path)).infer(f32(3, height, width))
+    assert mask == f32(3, height, width)
+    assert half == f32(3, Graded("half_1", (32, 16)), Graded("rows", (32, 24)))
+    square = Graded("W", (64, 32))  # as high as wide each time: it is told from H by its place
+    mask, _ = Model(str(path)).infer(f32(3, height, square))
+    assert mask == f32(3, height, square)
+
+
 def test_a_size_that_the_model_cannot_take_is_refused_with_the_reason(tmp_path: Path) -> None:
     model = Model(str(pool_model(tmp_path / "m.onnx")))
     with pytest.raises(SpecError, match=r"cannot take x \[3, 64, 42\] a sample: .*Concat") as error:

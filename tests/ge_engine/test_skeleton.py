@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -17,6 +18,7 @@ from ge_engine import weights
 from ge_engine.model import Model
 from ge_engine.skeleton import read_skeleton
 from ops import ModelError, TensorSpec
+from pipeline import Pipeline
 
 BIG = np.arange(1000, dtype=np.float32).reshape(1, 1000)
 
@@ -91,6 +93,35 @@ def test_weights_in_constants_subgraphs_and_functions_are_left_out_too(tmp_path:
     assert not skeleton.model.functions
     for entry in heavy:
         np.testing.assert_array_equal(weights.read(entry), BIG)
+
+
+def test_the_weights_of_branches_are_theirs_alone_and_left_out_too(tmp_path: Path) -> None:
+    """Both branches call theirs w; a light one stays where it is."""
+
+    def branch(name: str, weight: Any) -> onnx.GraphProto:
+        return helper.make_graph(
+            [node("Mul", ["x", "w"], [f"{name}_out"])],
+            name,
+            [],
+            [tensor(f"{name}_out", ("batch", 1000))],
+            [numpy_helper.from_array(weight, "w")],
+        )
+
+    nodes = [
+        node("ReduceMax", ["x"], ["most"], keepdims=0),
+        node("Greater", ["most", "zero"], ["flag"]),
+        node("If", ["flag"], ["y"], then_branch=branch("then", BIG), else_branch=branch("else", np.float32([-1]))),
+    ]
+    x, y = tensor("x", ("batch", 1000)), tensor("y", ("batch", 1000))
+    path = save(tmp_path / "m.onnx", nodes, [x], [y], {"zero": np.float32(0)})
+    skeleton = read_skeleton(str(path))
+    assert skeleton.model.ByteSize() < 1500
+    pipeline = Pipeline("branches")
+    pipeline.output(y=Model(path)(pipeline.input("x", TensorSpec("float32", (1000,)))))
+    ones = np.ones(1000, np.float32)
+    with pipeline.compile(gears=(1, 2)).session() as session:
+        np.testing.assert_array_equal(session.run(x=ones)["y"], BIG[0])
+        np.testing.assert_array_equal(session.run(x=-ones)["y"], ones)
 
 
 def test_initializers_listed_as_inputs_are_not_inputs(tmp_path: Path) -> None:

@@ -58,6 +58,23 @@ def test_what_compiles_is_shown_on_a_terminal_from_the_first_that_is_not_done() 
     assert "heads: gear" in shown(console)
 
 
+def test_between_what_compiles_nothing_is_shown() -> None:
+    console = a_terminal()
+
+    def bars() -> int:
+        hidden, shown_again = ("\x1b[?25l", "\x1b[?25h")  # the cursor, while there is a bar
+        return shown(console).count(hidden) - shown(console).count(shown_again)
+
+    with compiling(console) as show:
+        for stage in ("dense", "heads"):
+            show(f"{stage}: gear 1", 0, 1)
+            assert bars() == 1
+            show(f"{stage}: built", 1, 1)
+            assert bars() == 0
+    assert "dense: " in shown(console)
+    assert "heads: " in shown(console)
+
+
 def test_elsewhere_nothing_is_shown() -> None:
     console = Console(file=io.StringIO())
     with compiling(console) as show:

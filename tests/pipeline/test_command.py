@@ -13,7 +13,7 @@ from acl_sim.fixtures import environment
 from command_line import MAIN, failed, gepipe, process
 from graphs import BAD, VECTOR
 
-from pipeline import Deployment
+from pipeline import Deployment, cli
 
 
 def test_debug_shows_the_traceback(graph: Path) -> None:
@@ -122,6 +122,15 @@ def test_what_atc_compiles_is_shown_too(graph: Path) -> None:
     assert b"dense for Ascend910B4: " in shown
 
 
+def test_what_atc_compiles_for_tune_is_shown_too(graph: Path) -> None:
+    new = {**environment(), "GEPIPE_CACHE": str(graph.parent / "cache")}
+    short = ("--largest", "1", "--streams", "1", "--seconds", "0.001", "--cores", "6|5", "-i", f"x={VECTOR}")
+    result, shown = on_terminal("tune", "graph.py", "--device", "npu:0", *short, env=new)
+    assert result.returncode == 0, shown
+    locked = shown.partition(b"loading with cores 6|5")[2]
+    assert b"dense for Ascend910B4: " in locked
+
+
 def on_terminal(*words: str, env: Mapping[str, str]) -> tuple[subprocess.CompletedProcess[bytes], bytes]:
     """A command whose error output is a terminal, and what that shows."""
     import pty  # which Windows has not
@@ -177,3 +186,30 @@ def test_a_deleted_current_folder_does_no_harm_to_absolute_paths(graph: Path) ->
     command = [sys.executable, "-c", code, "check", str(graph.resolve())]
     result = subprocess.run(command, capture_output=True, check=False)
     assert (result.returncode, b"no problem found" in result.stdout) == (0, True), result.stderr.decode()
+
+
+WRITTEN = {  # besides draw and report, which print to "-"
+    ("tune", "-o"), ("convert", "-o"), ("new", "-o"), ("inspect", "-o"), ("export", "-o"), ("run", "--trace"),
+    ("run", "--dump"), ("plan", "--dump"), ("bench", "--json"), ("bench", "--csv"), ("bench", "--plot"),
+    ("compare", "--csv"), ("compare", "--keep"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "option"), sorted(WRITTEN))
+def test_no_file_gets_the_name_that_stands_for_the_standard_output(graph: Path, command: str, option: str) -> None:
+    said = failed(2, command, "graph.py", option, "-")
+    assert f"{option} is -, but this is not written to the standard output" in said
+    assert f"fix: name a place: {option} " in said
+    assert not (graph.parent / "-").exists()
+
+
+def test_every_option_that_says_where_to_write_knows_that_name() -> None:
+    found = set()
+    for name in cli.COMMANDS:
+        for option in cli.command(name).params:
+            said = getattr(option, "help", None) or ""
+            if "-o" in option.opts or (said.startswith("Write ") and option.metavar):
+                found.add((name, option.opts[0], "-: " in said))
+    assert found == {(*one, False) for one in WRITTEN - {("bench", "--csv"), ("bench", "--plot")}} | {
+        ("draw", "-o", True), ("report", "-o", True),
+    }  # fmt: skip

@@ -45,6 +45,8 @@ def test_columns_are_aligned_and_each_stage_is_headed(plan: Plan) -> None:
     values = [line for line in lines[:end] if line.startswith("  ")]
     assert len({len(line) for line in values}) == 1
     assert lines[end - 1] == "outputs: y = y, transform = letterbox.transform"
+    (built,) = (line for line in lines if line.startswith("picture: 2 static graphs"))
+    assert "; up to 4 samples of one size at once on CPU; " in built
 
 
 def test_a_plan_of_one_graph_and_one_stream_is_told_in_the_singular(tmp_path: Path) -> None:

@@ -6,15 +6,20 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tiny
+from acl_sim import World
+from acl_sim.fixtures import Npu
+from acl_sim.fixtures import npu as npu
 
 import ops
 from ge_engine import Model
 from ge_engine.cache import Cache
+from ge_engine.devices.ascend import library
 from ops import ENCODED_IMAGE, BuildError, Finding, TensorSpec
 from pipeline import Pipeline, Plan
 
@@ -24,6 +29,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A compile cache of the test's own, with nothing in it."""
     monkeypatch.setenv("GEPIPE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+@pytest.fixture
+def card(npu: Npu) -> Iterator[World]:
+    """A simulated one."""
+    library.finalize()
+    yield npu()
+    library.finalize()
 
 
 def files_of(plan: Plan) -> list[Path]:
@@ -110,6 +123,22 @@ def test_progress_counts_the_gears(tmp_path: Path, cache: Path) -> None:
     tiny.vector_pipeline(tmp_path).compile(gears=(1, 2, 4), progress=lambda *step: seen.append(step))
     assert all(0 <= done <= total for _, done, total in seen)
     assert len({what for what, _, _ in seen}) >= 3
+
+
+def test_progress_is_said_to_a_session_as_to_compile(
+    tmp_path: Path, cache: Path, card: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes the error output for a terminal
+    plan = tiny.vector_pipeline(tmp_path).compile(gears=(1, 2))
+    for silent in (None, False):
+        plan.session("npu:0", silent).close()
+        assert capsys.readouterr() == ("", "")
+        Cache(cache).clear()
+    plan.session("npu:0", progress=True).close()
+    assert "dense for Ascend910B4: " in capsys.readouterr().err
+    told: list[str] = []
+    plan.session("npu:0", progress=lambda what, done, total: told.append(what)).close()
+    assert told == ["dense for Ascend910B4: from the cache"]
 
 
 def test_a_constant_reaches_the_host_and_the_device(tmp_path: Path) -> None:

@@ -311,6 +311,19 @@ BAD: dict[str, tuple[str, str]] = {
         'pipeline.output(y=Model("weights")(x))  # G15',
         "weights is a folder",
     ),
+    "an attribute behind a model whose input is of a wrong dtype": (
+        'y = dense(ops.Cast("float16")(x))  # G10\npipeline.output(z=ops.TopK(k=0)(y).scores)  # G13',
+        "dtype is float16, model 'dense' wants.*k is 0",
+    ),
+    "an attribute behind an op whose input is of a wrong dtype": (
+        'y = ops.Softmax()(ops.Cast("int32")(x))  # G10\npipeline.output(z=ops.L2Normalize(eps=0)(y))  # G13',
+        "dtype is int32, wanted float32.*eps is 0",
+    ),
+    "an attribute behind a model behind a wrong attribute": (
+        'x = pipeline.input("x", IMAGE)\nn = ops.Normalize(mean=(0.5,), std=(0.5,))(x)  # G12\n'
+        'y = Model("weights/square.onnx")(n)\npipeline.output(z=ops.L2Normalize(eps=0)(y))  # G13',
+        "image has 3 channels but mean has 1 value.*eps is 0",
+    ),
     "sizes that a model does not take": (
         'x = pipeline.input("x", PIXELS)\nf, t = ops.Letterbox(sizes=((640, 640), (320, 640)))(x)\n'
         "n = ops.Normalize(mean=(0,) * 3, std=(1,) * 3)(f)\n"
@@ -391,6 +404,17 @@ pipeline.output(y=ops.TopK(k=5)(s.scores).scores)
     "the dims of an input with a wrong dtype": """
 x = pipeline.input("x", TensorSpec("float64", (224, 224, 1)))
 pipeline.output(y=ops.Normalize(mean=(0,) * 3, std=(1,) * 3)(x))  # G10
+""",
+    "a model behind a wrong attribute, which gets what it wants": """
+image = pipeline.input("image", IMAGE)
+x = ops.Normalize(mean=(0.5,), std=(0.5,))(image)  # G12
+pipeline.output(y=Model("weights/square.onnx")(x))
+""",
+    "an op that would not take what a model behind a wrong attribute makes": """
+image = pipeline.input("image", IMAGE)
+x = ops.Normalize(mean=(0.5,), std=(0.5,))(image)  # G12
+y = Model("weights/square.onnx")(x)
+pipeline.output(y=ops.TopK(k=99)(y).scores)
 """,
     "settings of a model that is missing": """
 x = pipeline.input("x", VECTOR)

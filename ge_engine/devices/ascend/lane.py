@@ -50,7 +50,6 @@ class Lane:
         self._put_at = 0.0
         self._computes = 0  # the stream that does
         self._copying = False
-        self._computing = False
 
     def enqueue(self, work: Work) -> None:
         """Copy in, and compute behind that; copy out in `synchronize`, for other stages' inputs go first.
@@ -91,9 +90,8 @@ class Lane:
         copies = self._copies.handle
         self._put("transfer in", copies, partial(work.copy_in, copies))
         event = self._mark(copies)
-        if not self._computing:
+        if not self.queue.holds(self):
             self.queue.enter(self)
-            self._computing = True
         with self.queue.alone() as stream:
             if stream:
                 self._computes = stream
@@ -117,11 +115,7 @@ class Lane:
         return event
 
     def _finish(self) -> None:
-        while self.queue.turn(self):
-            self._compute_again()
-        # Not by an event: only the stream that computed says whether it failed.
-        self.queue.synchronize()
-        self._computing = False
+        self._compute()
         self.queue.leave(self)
         copies = self._copies.handle
         self._tell(self._computes)
@@ -139,23 +133,27 @@ class Lane:
         if self.watch is not None and parts:
             tell(self.card.library, parts, self._put_at, self.watch)
 
-    def _compute_again(self) -> None:
-        """With the inputs that are on the card."""
-        self._copies.synchronize()
-        self.queue.settle()
-        self._computing = False
-        self.queue.leave(self)
-        self.queue.enter(self)
-        self._computing = True
-        with self.queue.alone() as stream:
+    def _compute(self) -> None:
+        """Wait until it has, alone if need be. Not by an event: only a stream says whether something on it failed."""
+        if not self.queue.turn(self):
+            try:
+                self.queue.synchronize()
+            except DeviceError:
+                if not self.queue.doubt():
+                    raise
+            else:
+                return
+        self._copies.synchronize()  # the inputs are on the card
+        with self.queue.to_itself() as stream:
             self._computes = stream
-            for work in self._work if stream else ():
+            for work in self._work:
                 self._put("compute", stream, partial(work.compute, stream))
+            self.queue.synchronize()
 
     def _abandon(self) -> None:
         """Wait for what is in flight, and let go of all that belongs to this batch."""
-        copying, computing = self._copying, self._computing
-        self._copying = self._computing = False
+        copying, computing = self._copying, self.queue.holds(self)
+        self._copying = False
         self._work.clear()
         try:
             with self.card.current():

@@ -15,8 +15,8 @@ from .stream import CardStream
 class Queue:
     """A model may run on one stream only, so each stage has a copy of its own for each queue.
 
-    Who has work on it waits for it in turn. A stream tells of a failure once, to whoever asks: in turn, nobody takes
-    what is meant for another. What was behind a failure may have run or not, so it is doubted, and runs again.
+    Who has work on it waits for it in turn. A stream tells of a failure once, to whoever asks, and not whose it was. So
+    all that is in order then is doubted: in its turn it runs again, alone, and what fails alone has failed by itself.
     """
 
     def __init__(self, card: Card, index: int) -> None:
@@ -49,8 +49,12 @@ class Queue:
         with self._lock:
             yield 0 if self._stream.stuck else self._stream.handle
 
+    def holds(self, lane: Hashable) -> bool:
+        """Whether the lane is in order."""
+        return lane in self._order
+
     def turn(self, lane: Hashable) -> bool:
-        """Wait until the lane is the first; whether its work is to be done again, since some ahead of it failed."""
+        """Wait until the lane is the first; whether it is doubted."""
         with self._lock:
             while self._order[0] is not lane:
                 self._changed.wait()
@@ -59,6 +63,23 @@ class Queue:
     def synchronize(self) -> None:
         """Wait for all that is on it now. Errors: DeviceError."""
         self._stream.synchronize()
+
+    def doubt(self) -> bool:
+        """The first in order has been told of a failure: whether it may be another's."""
+        with self._lock:
+            self._doubted.update(self._order)
+            return len(self._order) > 1
+
+    @contextmanager
+    def to_itself(self) -> Iterator[int]:
+        """Its stream, for the first in order: nothing is on it, and nobody else puts anything on it meanwhile.
+
+        Errors: DeviceError where it is stuck, and cannot be replaced.
+        """
+        with self._lock:
+            if not self._stream.settle():
+                self._doubted.update(self._order)
+            yield self._stream.ready()
 
     def settle(self) -> None:
         """Wait until nothing is on it. What does not come to rest is ended, if the card still does that."""

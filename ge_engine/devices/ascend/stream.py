@@ -36,12 +36,12 @@ class CardStream:
         self._library.do("rt.synchronize_stream", self.handle)
 
     def settle(self) -> bool:
-        """Wait until nothing is on it; whether that came to be. It may tell of an old failure first."""
-        for _ in range(2):
+        """Wait until nothing is on it; whether all that was on it is done. What does not come to rest is stuck."""
+        for attempt in range(2):  # it tells of a failure once
             if not self.stuck:
                 with suppress(DeviceError):
                     self.synchronize()
-                    return True
+                    return attempt == 0
         self.stuck = True
         return False
 

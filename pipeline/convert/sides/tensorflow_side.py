@@ -27,11 +27,18 @@ def main(job_file: str) -> None:
         report = freeze(job["source"], job["signature"], job["target"])
     else:
         run = RUNS[job["kind"]](job)
-        for feeds, answers in zip(job["feeds"], job["answers"]):
-            with np.load(feeds) as arrays:
-                np.savez(answers, **run(dict(arrays)))
-        report = {}
+        report = {"failed": [answered(run, *files) for files in zip(job["feeds"], job["answers"])]}
     Path(job["report"]).write_text(json.dumps(report), encoding="utf-8")
+
+
+def answered(run: Callable[[Arrays], Arrays], feeds: str, answers: str) -> str:
+    """Write the outputs by name; or why there are none."""
+    with np.load(feeds) as arrays:
+        try:
+            np.savez(answers, **run(dict(arrays)))
+        except Exception as error:  # TensorFlow raises errors of many families
+            return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+    return ""
 
 
 def signature_of(source: str, wanted: str) -> tuple[Any, Any]:
@@ -44,7 +51,8 @@ def signature_of(source: str, wanted: str) -> tuple[Any, Any]:
     names = list(loaded.signatures)
     name = wanted or ("serving_default" if "serving_default" in names or not names else names[0])
     if name not in names or (not wanted and name != "serving_default" and len(names) > 1):
-        sys.exit(f"gepipe: signature {name!r} is not to be chosen from {', '.join(names) or 'none'}")
+        choice = "name one: --signature" if names else "save the model with a signature: model.export(folder)"
+        sys.exit(f"gepipe: signature {name!r} is not to be chosen from {', '.join(names) or 'none'}\nfix: {choice}")
     return loaded, loaded.signatures[name]  # the variables live as long as what was loaded
 
 

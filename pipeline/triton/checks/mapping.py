@@ -12,6 +12,7 @@ from ..model import Model
 from ..problem import Place, Problem
 from ..tensor import Tensor, tensor_of
 from .ensemble import STEP, map_place
+from .npu_options import Options
 
 
 @dataclass(frozen=True)
@@ -123,15 +124,20 @@ class _Mapping:
             )
             fix = "use the same dims and max_batch_size in both; `reshape` of a step's model is not looked at"
             yield Problem("E35", place, message, fix)
-        elif first.batched == new.batched and self._loose(first, tensor):
+        elif first.batched == new.batched and self._loose(first, tensor, found.name):
             message = f"'{name}' is {_shape(first.full)} in {first.model} and {_shape(new.full)} in {found.name}"
             yield Problem("L10", place, f"{message}: a wrong size is found at a request only", "write the size in both")
         if kind == "input" and first.model == self.name and first.tensor.optional and not tensor.optional:
             message = f"'{name}' may be missing in a request, and {found.name} needs it (R04)"
             yield Problem("L06", place, message, "make it optional in both, or in neither", "fails")
 
-    def _loose(self, first: _Seen, tensor: Tensor) -> bool:
-        """Whether only a request can show that the sizes agree; an end of the ensemble may vary as its model does."""
+    def _loose(self, first: _Seen, tensor: Tensor, model: str) -> bool:
+        """Whether only a request can show that the sizes agree; an end of the ensemble may vary as its model does.
+
+        What a model with gears reads or makes has to vary: its sizes are the gears.
+        """
+        if any(name in self.models and Options(self.models[name]).geared for name in (first.model, model)):
+            return False
         pairs = list(zip(first.tensor.dims, tensor.dims))
         return any(-1 in pair and (pair[0] != pair[1] or first.model != self.name) for pair in pairs)
 

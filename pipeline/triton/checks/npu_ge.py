@@ -109,7 +109,7 @@ def _streams(options: Options) -> Iterator[Problem]:
         yield Problem("V08", place, message, fix, "advice")
     if total == 1 and options.geared and not covers_all(options):
         message = "one stream: a request outside the gears takes it away, and the model hangs from then on"
-        fix = 'write device_exec_blocks "2" and two instances, and keep other sizes out'
+        fix = 'write device_exec_blocks "2" and instance_group [ { count: 2 kind: KIND_CPU } ] (export --streams 2)'
         yield Problem("V08", options.place_of("ge.dynamicDims"), message, fix, "advice")
 
 

@@ -115,14 +115,15 @@ def _first_dims(model: Model, inputs: Sequence[Tensor], outputs: Sequence[Tensor
 
 
 def check_expressions(onnx: OnnxFacts, wanted: Collection[str], batched: bool) -> Iterator[Problem]:
-    """V14 of these outputs. batched: the first axis is the server's."""
+    """V14 of these outputs, one of each. batched: the first axis is the server's."""
     names = {dim for tensor in onnx.inputs for dim in tensor.dims or () if isinstance(dim, str) and dim}
-    for output in onnx.outputs:
-        for dim in (output.dims or ())[1 if batched else 0 :] if output.name in wanted else ():
-            wrong = None if isinstance(dim, int) else _wrong(dim, frozenset(names))
-            if wrong:
-                message, fix = wrong
-                yield Problem("V14", Place(onnx.path), f"output '{output.name}': {message}", fix)
+    for output in (output for output in onnx.outputs if output.name in wanted):
+        dims = (output.dims or ())[1 if batched else 0 :]
+        wrong = [_wrong(dim, frozenset(names)) for dim in dims if not isinstance(dim, int)]
+        found = dict.fromkeys(one for one in wrong if one is not None)
+        if found:
+            message, fix = ("; ".join(dict.fromkeys(texts)) for texts in zip(*found))
+            yield Problem("V14", Place(onnx.path), f"output '{output.name}': {message}", fix)
 
 
 def _wrong(text: str, names: frozenset[str]) -> tuple[str, str] | None:

@@ -82,7 +82,6 @@ def test_what_follows_a_number_is_not_looked_at() -> None:
         ({"session__ge__aicoreNum": "12"}, "V22", "session.ge.aicoreNum is '12'"),
         ({"profiling": "on"}, "V23", "profiling is 'on', which has no effect"),
         ({"profiling": "true"}, "V23", "profiling: the stand-in does not profile"),
-        ({"dump_graph": "1"}, "V23", "dump_graph: the stand-in dumps nothing"),
     ],
 )
 def test_what_has_no_effect_is_told(keys: dict[str, str], rule: str, message: str) -> None:

@@ -18,7 +18,6 @@ from onnx_files import node, save, tensor
 
 from ge_engine import Model
 from ge_engine.cache import Cache
-from ge_engine.cache.folders import sweep
 from ge_engine.cores import Cores
 from ge_engine.om import Compiled, compile_stage
 from ge_engine.stage import BuiltStage
@@ -313,25 +312,25 @@ compile_stage(stage, 2, None, "Ascend910B4")
 """
 
 
-def test_what_a_process_leaves_that_is_killed_in_the_middle_of_atc_is_swept_up(tmp_path: Path) -> None:
-    folders = [tmp_path / name for name in ("bin", "temp", "cache")]
-    for folder in folders:
-        folder.mkdir()
-    atc = tmp_path / "bin" / "atc"
-    atc.write_text("#!/bin/sh\nkill -9 $PPID\n")
-    atc.chmod(0o755)
-    environment = {
-        **os.environ,
-        "PATH": f"{atc.parent}:{os.environ['PATH']}",
-        "TMPDIR": str(tmp_path / "temp"),
-        "GEPIPE_CACHE": str(tmp_path / "cache"),
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path)], cwd=Path(__file__).parents[3], env=environment, check=False
-    )
-    assert done.returncode == -signal.SIGKILL
-    places = (tmp_path / "temp", tmp_path / "cache" / "building")
+def test_a_process_that_is_killed_in_the_middle_of_atc_ends_it_and_the_next_sweeps_up_what_it_leaves(
+    tmp_path: Path, stage: BuiltStage, atc: Atc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temp, cache, alive = (tmp_path / name for name in ("temp", "cache", "alive"))
+    temp.mkdir()
+    os.mkfifo(alive)  # open as long as atc, or what it starts, is there
+    script = tmp_path / "bin" / "atc"
+    script.parent.mkdir()
+    both_are_there = "until set -- $(cat /proc/$PPID/task/*/children); [ $# = 2 ]; do :; done"  # atc, and its guard
+    in_the_middle = f"touch half.om\n{both_are_there}\nkill -9 $PPID\nsleep 600 &\nsleep 600\n"
+    script.write_text(f"#!/bin/sh\nexec 3>{alive}\n{in_the_middle}")
+    script.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{script.parent}:{os.environ['PATH']}", "TMPDIR": str(temp)}
+    command = [sys.executable, "-c", KILLED, str(tmp_path)]
+    with subprocess.Popen(command, cwd=Path(__file__).parents[3], env=environment) as killed:
+        assert alive.read_bytes() == b""
+    assert killed.returncode == -signal.SIGKILL
+    places = (temp, cache / "building")
     assert all(list(place.glob("gepipe*")) for place in places)
-    for place in places:
-        sweep(place)
-        assert not list(place.glob("gepipe*"))
+    monkeypatch.setattr("tempfile.tempdir", str(temp))
+    assert paths(compiled(stage)) == {"dense_gears.om"}
+    assert not any(list(place.glob("gepipe*")) for place in places)

@@ -9,7 +9,8 @@ from onnx_files import node, save, scale_model, tensor
 
 from ge_engine.openvino_runtime import Port
 from ops import DeviceError
-from pipeline.convert.answers import runnable, source_answers
+from pipeline.convert.answers import answer_of, runnable, source_answers
+from pipeline.convert.options import Options
 from pipeline.convert.source import ONNX, Source
 
 X = np.random.default_rng(0).normal(size=(3, 8)).astype(np.float32)
@@ -30,9 +31,13 @@ def test_a_run_that_fails_is_told_in_the_runtimes_own_words(tmp_path: Path) -> N
     path = save(tmp_path / "m.onnx", nodes, [tensor("x", ("n", 8))], [tensor("y", (2, 8))], {"shape": np.int64([2, 8])})
     with pytest.raises(DeviceError, match="cannot be reshaped"):
         runnable(path)({"x": X})
+    assert isinstance(answer_of(runnable(path), {"x": X}), DeviceError)
 
 
 def test_a_source_that_is_onnx_is_asked_here(tmp_path: Path) -> None:
     source = Source(ONNX, str(scale_model(tmp_path / "m.onnx", dims=("n", 8))))
-    (answer,) = source_answers(source, [{"x": X}], (), "", "no python is needed")
+    options = Options(python="no python is needed")
+    answer, failure = source_answers(source, [{"x": X}, {"x": X[:, 1:]}], options)
+    assert isinstance(answer, dict)
     assert answer["y"].tolist() == (2 * X).tolist()
+    assert isinstance(failure, DeviceError)

@@ -35,6 +35,8 @@ def test_a_module_that_is_not_installed_is_named_with_the_extra(module: str, fix
 
 def test_a_failure_is_told_in_the_programs_own_last_words() -> None:
     assert failure("import sys; sys.exit('gepipe: there is no file net.py')").message == "there is no file net.py"
+    error = failure("import sys; sys.exit('gepipe: there is no file net.py\\nfix: name another')")
+    assert (error.message, error.fix) == ("there is no file net.py", "name another")
     ops = "Counter({'Foo': 2})"
     assert failure(f'raise SystemExit("Unsupported ops: {ops}")').message == "tf2onnx has no ONNX for {'Foo': 2}"
     message = failure("import sys; print('W0 noise', file=sys.stderr); raise ValueError('shapes differ')").message

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ops import Array, ModelError
+from ops import Array, DeviceError, ModelError
 from pipeline.convert.comparison import compared
 
 A = np.float32([[1, 2, 4]])
@@ -24,6 +24,11 @@ def test_outputs_go_by_name_or_else_by_place() -> None:
     assert [(row.output, row.ok) for row in by_place] == [("y", True), ("z", True)]
     with pytest.raises(ModelError, match="the source gives a, and what was made of it y, z"):
         compared("s", {"a": A}, {"y": A, "z": A}, 0.0)
+
+
+def test_no_answer_is_never_right() -> None:
+    (row,) = compared("s", {"y": A}, DeviceError("it cannot"), tolerance=1e9)
+    assert (row.output, row.shape, row.ok) == ("y", None, False)
 
 
 @pytest.mark.parametrize("other", [A[:, :2], np.float32([[1, np.nan, 4]]), np.float32([[1, np.inf, 4]])])

@@ -37,9 +37,13 @@ def test_what_departs_is_exit_1_and_nothing_is_written(tmp_path: Path, gives: st
     words = (f"{tmp_path}/net.py:make", "-o", str(tmp_path / "n.onnx"))
     exit_code, told, _ = gepipe(*words)
     assert exit_code == 1
-    assert told.splitlines()[-1] == "NOT converted: it departs from its source by more than 0.0001; nothing was written"
+    verdict, fix = told.splitlines()[-2:]
+    assert verdict == "NOT converted, nothing was written: it departs from its source by more than 0.0001"
+    assert fix == "fix: try another --opset; or, if these figures are good enough, a larger --tolerance"
     assert not (tmp_path / "n.onnx").exists()
-    row = json.loads(gepipe(*words, "--json")[1], parse_constant=pytest.fail)["rows"][0]
+    document = json.loads(gepipe(*words, "--json")[1], parse_constant=pytest.fail)
+    assert document["why_not"]["reason"] == verdict.partition(": ")[2]
+    row = document["rows"][0]
     assert row["relative"] == (largest and pytest.approx(largest, rel=1e-5))
     assert (row["absolute"] is None) == (largest is None)
 
@@ -51,8 +55,7 @@ def test_what_departs_is_exit_1_and_nothing_is_written(tmp_path: Path, gives: st
         (("--opset", "-1"), "opset is -1"),
         (("--outputs", "a,b,a"), "outputs are 'a', 'b', 'a'"),
         (("--outputs", "a,,b"), "--outputs 'a,,b' has an empty name"),
-        (("--at", "height"), "--at 'height' is no size"),
-        (("--at", "height=0"), "--at 'height=0' is no size"),
+        (("--at", "height"), "--at 'height': 'height' is no size"),
         (("--target", "24.03"), "there is no target 24.03"),
         (("--gears", "1,1"), "gears (1, 1) are not distinct"),
         (("--data", "none.npz"), "none.npz cannot be read"),

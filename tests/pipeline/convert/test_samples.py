@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ge_engine.openvino_runtime import Port
-from ops import Array, WrongUse
-from pipeline.convert.samples import feeds_for, given, tensors_of
+from ops import Array, DeviceError, WrongUse
+from pipeline.convert.samples import Sampler, batch_axis, by_name, given, place_of, tensors_of
 
 
 class Model:
@@ -18,7 +18,10 @@ class Model:
         self.inputs = inputs
 
     def __call__(self, feeds: Mapping[str, Array]) -> dict[str, Array]:
-        return {"y": np.arange(10)[feeds["ids"]]}
+        try:
+            return {"y": np.arange(10)[feeds["ids"]]}
+        except IndexError as error:
+            raise DeviceError(str(error)) from error
 
 
 IDS = Port("ids", "int64", ("batch", "length"))
@@ -26,28 +29,68 @@ IMAGE = Port("image", "float32", (None, 3, None, 8))
 
 
 def test_random_inputs_are_of_one_sample_and_of_three() -> None:
-    one, three = feeds_for(Model(IMAGE), {"image.2": 5}, None)
-    assert one["image"].shape == (1, 3, 5, 8)
-    assert three["image"].shape == (3, 3, 5, 8)
-    assert len(feeds_for(Model(Port("x", "float32", (2, 3))), {}, None)) == 1
+    one, three = Sampler(Model(IMAGE), {"image.2": 5}).points()
+    assert (one.label, one.feeds["image"].shape) == ("random 1", (1, 3, 5, 8))
+    assert (three.label, three.feeds["image"].shape) == ("random 2", (3, 3, 5, 8))
+    assert len(Sampler(Model(Port("x", "float32", (2, 3))), {}).points()) == 1
+    assert len(Sampler(Model(IMAGE), {"image.2": 5, "image.0": 2}).points()) == 1
+
+
+def test_a_point_of_other_sizes_says_so() -> None:
+    point = Sampler(Model(IMAGE), {"image.2": 5}).point({"image.2": 7})
+    assert (point.label, point.feeds["image"].shape) == ("random 1, image.2=7", (1, 3, 7, 8))
 
 
 def test_ids_are_such_as_the_model_takes() -> None:
-    for feeds in feeds_for(Model(IDS), {"length": 6}, None):
-        assert feeds["ids"].max() < 10
+    sampler = Sampler(Model(IDS), {"length": 6})
+    for point in (*sampler.points(), sampler.point({"length": 9})):
+        assert 2 < point.feeds["ids"].max() < 10
 
 
-@pytest.mark.parametrize(("port", "asked"), [(IDS, "--at length=640"), (IMAGE, "--at image.2=640")])
-def test_a_dim_without_a_size_is_asked_for(port: Port, asked: str) -> None:
-    with pytest.raises(WrongUse, match="varies") as error:
-        tensors_of([port], {}, batch=1)
-    assert error.value.fix == f"give it a size: {asked}"
+def test_where_no_ids_do_that_are_tried_those_of_an_example_do() -> None:
+    class Late(Model):
+        def __call__(self, feeds: Mapping[str, Array]) -> dict[str, Array]:
+            if feeds["ids"].min() < 101:
+                raise DeviceError("too small")
+            return {}
+
+    with pytest.raises(DeviceError, match="too small"):
+        Sampler(Late(IDS), {"length": 4})
+    _, three = Sampler(Late(IDS), {"length": 40}, {"ids": [101, 103]}).points()
+    assert set(three.feeds["ids"].flat) == {101, 102, 103}
+    assert three.feeds["ids"].dtype == np.int64
+    one, _ = Sampler(Late(IDS), {"length": 4}, {"ids": [102, 102]}).points()
+    assert one.feeds["ids"].tolist() == [[102] * 4]
+
+
+def test_an_example_of_one_number_does_not_stand_for_all_ids() -> None:
+    one, _ = Sampler(Model(IDS), {"length": 40}, {"ids": [0, 0]}).points()
+    assert 2 < one.feeds["ids"].max() < 10
+
+
+def test_axes_without_a_size_are_asked_for_all_at_once() -> None:
+    with pytest.raises(WrongUse, match=r"length, image\.2 vary, and their sizes are not known") as error:
+        tensors_of([IDS, IMAGE], {}, batch=1)
+    assert error.value.fix == "give what the model takes, as --at length=128,image.2=128"
+
+
+def test_an_axis_goes_by_its_name_its_place_or_what_it_seems_to_be() -> None:
+    assert by_name([IDS, IMAGE], [{"ids.1": 6, "height": 5}]) == ({"length": 6, "image.2": 5},)
+    assert place_of("length", [IMAGE, IDS]) == ("ids", 1)
+    assert (batch_axis([IMAGE], {}), batch_axis([IDS], {}), batch_axis([IDS], {"batch": 4})) == ("image.0", "batch", "")
+
+
+@pytest.mark.parametrize(("name", "fix"), [("lenght", "did you mean 'length'?"), ("image.3", "did you mean")])
+def test_a_size_of_an_axis_that_does_not_vary_is_refused(name: str, fix: str) -> None:
+    with pytest.raises(WrongUse, match=f"no axis of an input that varies is called '{name}'") as error:
+        by_name([IDS, IMAGE], [{name: 6}])
+    assert fix in error.value.fix
 
 
 def test_given_inputs_are_taken_whole(tmp_path: Path) -> None:
     image = np.asfortranarray(np.ones((2, 3, 5, 8), np.float32))
     np.savez(tmp_path / "data.npz", image=image)
-    taken = feeds_for(Model(IMAGE), {"image.2": 5}, tmp_path / "data.npz")[-1]["image"]
+    taken = given(tmp_path / "data.npz", [IMAGE])["image"]
     assert taken.tolist() == image.tolist()
     assert taken.flags.c_contiguous
 

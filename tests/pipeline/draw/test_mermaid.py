@@ -49,8 +49,8 @@ def test_a_plan_in_mermaid(tmp_path: Path) -> None:
         '    n0 -->|"float32[8]<br>32 B"| n1',
         '    n1 -->|"float32[8]<br>32 B"| n2',
         '    n2 -->|"float32[4]<br>16 B"| n3',
-        "    classDef host fill:#eaf2fb,stroke:#6f9fcc,color:#1c2733",
-        "    classDef device fill:#fdf0e0,stroke:#d39545,color:#1c2733",
+        "    classDef host fill:#eef4fb,stroke:#9dbcdc,color:#1c2733",
+        "    classDef device fill:#fdf3e4,stroke:#dfb26f,color:#1c2733",
         "    classDef edge fill:#f2f3f5,stroke:#8b94a3,color:#1c2733",
     ]
 

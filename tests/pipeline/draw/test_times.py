@@ -8,6 +8,7 @@ import tiny
 
 from ops import WrongUse
 from pipeline.draw import read_times
+from pipeline.draw.times import times_of_stats
 
 
 def test_a_trace_gives_the_mean_time_of_each_node_and_stage(tmp_path: Path) -> None:
@@ -16,12 +17,16 @@ def test_a_trace_gives_the_mean_time_of_each_node_and_stage(tmp_path: Path) -> N
         with session.trace(file):
             for sample in tiny.vectors(3):
                 session.run(**sample)
-        stats = {(row.stage, row.node): row for row in session.stats().rows}
+        counted = session.stats()
+    stats = {(row.stage, row.node): row for row in counted.rows}
     times = read_times(file, ["scale", "dense"], ["dense"])
     assert times.nodes.keys() == {"scale"}
     assert times.nodes["scale"].calls == times.stages["dense"].calls == 3
     assert times.nodes["scale"].us / 1e3 == pytest.approx(stats["host0", "scale"].mean_ms, rel=0.01)
     assert times.stages["dense"].us / 1e3 == pytest.approx(stats["dense", "run"].mean_ms, rel=0.01)
+    own = times_of_stats(counted)
+    assert own.nodes == {"scale": (pytest.approx(stats["host0", "scale"].mean_ms * 1e3), 3)}
+    assert own.stages == {"dense": (pytest.approx(stats["dense", "run"].mean_ms * 1e3), 3)}
 
 
 def test_what_failed_is_not_counted(tmp_path: Path) -> None:

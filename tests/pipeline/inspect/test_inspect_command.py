@@ -83,7 +83,23 @@ def test_fix_as_json(pool: Path) -> None:
     assert (mended["path"], mended["deviation"]) == (str(out), 0.0)
     assert mended["shapes"] == [{"x": [1, 3, 8, 6]}, {"x": [2, 3, 8, 6]}]
     assert [(fix["fix"], fix["made"]) for fix in mended["fixes"]] == [("names", True), ("constants", True)]
-    assert [finding["rule"] for finding in mended["findings"]] == ["I07"]  # what was not wanted
+    (finding,) = mended["findings"]  # what was not wanted
+    assert (finding["rule"], finding["fix"]) == (
+        "I07",
+        "export it without them; --fix did not do it: --skip leaves it out",
+    )
+
+
+def test_no_finding_of_a_mended_model_sends_back_to_fix(pool: Path) -> None:
+    """Of several sizes nothing can be folded in the file."""
+    out = pool.with_name("out.onnx")
+    sizes = ("--at", "height=8,width=6", "--at", "height=6,width=8")
+    advised = json.loads(gepipe("inspect", str(pool), *sizes, "--json").stdout)["findings"]
+    assert any("; or gepipe inspect" in finding["fix"] for finding in advised)
+    document = json.loads(gepipe("inspect", str(pool), *sizes, "--fix", "-o", str(out), "--json").stdout)
+    assert [finding["rule"] for finding in document["mended"]["findings"]] == ["I05"]
+    after = [*document["findings"], *document["mended"]["findings"]]
+    assert not any("gepipe inspect" in finding["fix"] for finding in after)
 
 
 def test_nothing_to_mend_makes_a_copy(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from onnx_files import node, onnx_model, save, tensor
 from ge_engine.inspect import facts_of
 from ge_engine.inspect.operators import release_of
 from ops import Finding, ModelError
-from pipeline.inspect import judge
+from pipeline.inspect.judge import judge
 from pipeline.rulebook import BOOK
 
 
@@ -131,7 +131,8 @@ def test_mod_that_stays_and_mod_that_folds_have_other_fixes(tmp_path: Path) -> N
     stays = save(tmp_path / "stays.onnx", [node("Mod", ["x", "n"], ["y"], fmod=1)], *ends(), {"n": np.float32([3])})
     assert found(stays)["V30"].fix == "calculate in int32 or float32 where values allow"
     findings = found(model_zoo.mod_of_the_width(tmp_path / "folds.onnx"), (1,), {"width": 8})
-    assert "gepipe folds it in each gear" in findings["V30"].fix
+    command = f"gepipe inspect {tmp_path / 'folds.onnx'} --at width=8 --fix -o {tmp_path / 'folds_mended.onnx'}"
+    assert findings["V30"].fix == f"compile it with gepipe, which folds that in each gear; or {command}"
     assert findings["I05"].message.startswith("3 nodes compute what static shapes make constant: ")
 
 
@@ -327,7 +328,7 @@ def test_a_name_inside_another(tmp_path: Path) -> None:
     path = save(tmp_path / "m.onnx", nodes, inputs, [tensor("y", ("batch", "seq + seq_len"))])
     finding = found(path)["I04"]
     assert "has the name 'seq_len', in which npu_ge replaces another name, too" in finding.message
-    assert finding.fix.startswith("call it 'seqlen'")
+    assert finding.fix.startswith("export it as 'seqlen'")
 
 
 def test_an_output_axis_that_no_expression_gives_until_the_size_is_known(tmp_path: Path) -> None:
@@ -337,6 +338,34 @@ def test_an_output_axis_that_no_expression_gives_until_the_size_is_known(tmp_pat
     )
     assert "floor(width/2)" in found(path)["V14"].message
     assert found(path, (1,), {"width": 8}) == {}
+
+
+def test_an_output_is_named_once_however_many_of_its_axes_are_wrong(tmp_path: Path) -> None:
+    nodes = [node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], strides=[2, 2]), node("Neg", ["x"], ["z"])]
+    x = tensor("x", ("batch", 3, "height", "width"))
+    y, z = tensor("y", ("batch", 3, "floor(height/2)", "floor(width/2)")), tensor("z", ("batch", None, None, None))
+    findings = judge(facts_of(str(save(tmp_path / "m.onnx", nodes, [x], [y, z]))))
+    first, second = (finding for finding in findings if finding.rule == "V14")
+    assert first.message.startswith("output 'y': dim 'floor(height/2)'")
+    assert "; dim 'floor(width/2)'" in first.message
+    assert first.fix.startswith("rename the dim to 'height/2'; rename the dim to 'width/2'; ")
+    assert second.message == "output 'z': -1 dim has no name"
+
+
+def test_what_fix_has_tried_is_no_remedy_any_more(tmp_path: Path) -> None:
+    path = save(tmp_path / "m.onnx", [node("Neg", ["x"], ["y"])], *ends(dims=(None, 4)))
+    facts = facts_of(str(path))
+    (before,) = judge(facts)
+    (mended,) = judge(facts, tried={})
+    (failed,) = judge(facts, tried={"names": "it gives other answers"})
+    assert before.fix == f"{mended.fix}; or gepipe inspect {path} --fix -o {tmp_path / 'm_mended.onnx'}"
+    assert failed.fix == f"{mended.fix}; --fix did not do it: it gives other answers"
+
+
+def test_what_several_sizes_fold_is_not_what_fix_folds(tmp_path: Path) -> None:
+    path = model_zoo.mod_of_the_width(tmp_path / "m.onnx")
+    finding = found(path, (1,), {"width": 8}, {"width": 16})["I05"]
+    assert finding.fix.endswith("which folds that in each gear; --fix does it in the file, for one --at")
 
 
 def test_a_tensor_of_2_gib(tmp_path: Path) -> None:

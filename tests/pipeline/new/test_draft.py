@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -118,7 +119,7 @@ def test_minilm_with_its_vocabulary_takes_text(tmp_path: Path) -> None:
 def test_minilm_without_a_vocabulary_takes_ids(tmp_path: Path) -> None:
     made, place, _ = drafted(laid_out("tests/weights/minilm_int8.onnx"), tmp_path)
     assert made.inputs == ("input_ids", "attention_mask", "token_type_ids")
-    assert "with the model's vocabulary they are made here: ids, mask, type_ids = ops.Tokenize" in texts_of(made)
+    assert "with the model's vocabulary, vocab.txt, they are made here" in texts_of(made)
     assert "these are guesses: sequence 128" in texts_of(made)
     ones = np.ones(128, np.int64)
     answer = run(place, input_ids=ones, attention_mask=ones, token_type_ids=0 * ones)
@@ -244,6 +245,66 @@ def test_a_text_goes_to_the_inputs_by_their_names(dtype: str, names: Any, pooled
         np.testing.assert_allclose(answer, np.float32([3, 0, 1, 1]) / np.sqrt(11), rtol=1e-6)
     else:
         assert answer.argmax(1).tolist() == [2, 0, 3, 0, 0, 0]
+
+
+def followed(made: Draft, number: int) -> str:
+    """The text with what a check says taken instead: up to where the same value, or the same output, is made."""
+    check, lines = made.checks[number], made.text.splitlines()
+    start = lines.index(f"#     {check.instead[0]}", check.line - 1)
+    rest = start + len(check.instead)
+    names = [name for name in check.instead[-1].partition(" = ")[0].split(", ") if name != "_"]
+    ends = ("pipeline.output(",) if "(" in names[0] else tuple(f"{name}{end}" for name in names for end in (" =", ","))
+    last = max(index for index in range(rest, len(lines)) if lines[index].startswith(ends))
+    while lines[last].endswith("(") or lines[last].startswith("    "):  # a call on several lines
+        last += 1
+    return "\n".join((*lines[:start], *check.instead, *lines[last + 1 :])) + "\n"
+
+
+TEXTS: dict[str, tuple[Any, ...]] = {
+    "ids to a vector": (("text",), np.int64, True),
+    "ids to a vector each": (("input_ids", "attention_mask"), np.int64, False),
+    "ids of 32 bits": (("tokens", "segment_ids", "mask"), np.int32, True),
+}
+
+
+@pytest.mark.parametrize("case", [*CASES, *TEXTS])
+def test_what_a_check_says_can_be_taken_instead_and_passes(case: str, tmp_path: Path) -> None:
+    if case in CASES:
+        model = CASES[case][0](tmp_path / "model.onnx")
+    else:
+        names, dtype, pooled = TEXTS[case]
+        model = ids(tmp_path / "model.onnx", names, np.dtype(dtype), pooled=pooled)
+    made = draft(model, tmp_path / "graph.py")
+    classes = int(next((word for word in re.findall(r"its (\d+) classes", texts_of(made))), "1"))
+    (tmp_path / "labels.txt").write_text("".join(f"class {number}\n" for number in range(classes)), encoding="utf-8")
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nhello\n", encoding="utf-8")
+    places = [number for number, check in enumerate(made.checks) if check.instead]
+    for number in places:
+        place = tmp_path / f"followed{number}.py"
+        place.write_text(followed(made, number), encoding="utf-8")
+        assert load(str(place)).validate().outputs
+    assert places or made.kind in (Kind.DETECTOR, Kind.PICTURE, Kind.MASKS, Kind.TOKENS)
+
+
+def test_what_the_names_of_classes_are_for_is_answered(tmp_path: Path) -> None:
+    made = draft(head(tmp_path / "model.onnx", 7, last="Softmax"), tmp_path / "graph.py")
+    (tmp_path / "labels.txt").write_text("\n".join("abcdefg"), encoding="utf-8")
+    number = next(number for number, check in enumerate(made.checks) if "names of its 7 classes" in check.text)
+    place = tmp_path / "graph.py"
+    place.write_text(followed(made, number), encoding="utf-8")
+    best = {name.decode() for name in run(place, **PIXELS)["labels"]}
+    assert len(best) == 5
+    assert best <= set("abcdefg")
+
+
+def test_the_length_of_a_vector_is_to_be_looked_at(tmp_path: Path) -> None:
+    """Whether vectors are to be of length 1 is in no file."""
+    for model in (head(tmp_path / "i.onnx", 33, name="embedding"), ids(tmp_path / "t.onnx", ("text",), np.int64)):
+        (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nhello\n", encoding="utf-8")
+        made = draft(model, tmp_path / "graph.py")
+        (check,) = (check for check in made.checks if "of length 1" in check.text)
+        assert check.instead[0].startswith("vector = model(")
+        assert made.text.splitlines()[check.line - 1].startswith("# CHECK: of length 1")
 
 
 def test_inputs_without_a_role_are_taken_as_they_are(tmp_path: Path) -> None:

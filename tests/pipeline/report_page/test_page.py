@@ -4,6 +4,7 @@ import dataclasses
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import tiny
@@ -15,6 +16,7 @@ from ops import Finding
 from pipeline import Plan
 from pipeline.bench import Report, Settings, sweep
 from pipeline.bench.in_process import SessionTarget
+from pipeline.draw.times import Mean
 from pipeline.load import load
 from pipeline.report_page import Content, page
 
@@ -40,7 +42,7 @@ def measured(plan: Plan, folder: Path) -> Content:
         with session.trace(folder / "trace.json"):
             list(session.map(samples))
     trace = json.loads((folder / "trace.json").read_text(encoding="utf-8"))
-    return Content(plan, report, stats, trace, FINDINGS, "2 cores")
+    return Content(plan, report, stats, trace, "4 samples", FINDINGS, "2 cores")
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +123,24 @@ def test_in_a_browser_it_is_whole_quiet_and_asks_for_nothing(
         # What is wide scrolls in its own box, and all text can be read.
         assert shown.ask("document.documentElement.scrollWidth") <= width
         assert shown.ask(FAINT) == []
+        assert shown.ask(CUT) == []
+
+
+# What stands out of the timeline, and names in its slices that are seen in part only.
+CUT = """(() => {
+    const all = document.querySelector('.timeline');
+    if (!all) return [];
+    const frame = all.getBoundingClientRect();
+    const out = [...all.querySelectorAll('*')].filter(one => {
+        const box = one.getBoundingClientRect();
+        return box.width && !one.closest('b') && (box.left < frame.left - 0.5 || box.right > frame.right + 1.5);
+    });
+    const cut = [...all.querySelectorAll('.slice b')].filter(name => {
+        const [text, slice] = [name.getBoundingClientRect(), name.parentElement.getBoundingClientRect()];
+        return text.top < slice.bottom && text.right > slice.right + 0.5;
+    });
+    return [...out, ...cut].map(one => one.outerHTML);
+})()"""
 
 
 # Texts whose contrast with what is behind them is below WCAG's 4.5.
@@ -178,3 +198,49 @@ def test_yolo11s_page_opens(tmp_path: Path, chromium: Chromium) -> None:
         assert shown.complaints() == []
         assert shown.ask("document.querySelector('h1').textContent") == "yolo11"
         assert "YoloBoxes" in shown.ask("document.querySelector('figure svg').textContent")
+
+
+def test_a_time_is_the_same_wherever_it_stands(tmp_path: Path) -> None:
+    content = measured(tiny.vector_pipeline(tmp_path).compile(gears=(1, 2)), tmp_path)
+    assert content.stats is not None
+    means = {row.node: Mean(row.mean_ms * 1e3, row.calls) for row in content.stats.rows}
+    root = ElementTree.fromstring(svg_of(page(content)))
+    seen = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text") if text.get("class") == "time"]
+    assert sorted(filter(None, seen)) == sorted((str(means["scale"]), f"{means['run']} a run"))
+
+
+def test_without_counts_the_picture_has_the_means_of_the_trace_and_says_so(tmp_path: Path) -> None:
+    content = dataclasses.replace(
+        measured(tiny.vector_pipeline(tmp_path).compile(gears=(1, 2)), tmp_path), bench=None, stats=None
+    )
+    text = page(content)
+    assert "over the trace that is shown below" in text
+    assert "it may be shorter or longer than the mean under “The pipeline”" in text
+    assert "Where the time goes" not in text
+
+
+def svg_of(text: str) -> str:
+    return text[text.index("<figure>") + 8 : text.index("</figure>")]
+
+
+def test_host_and_device_have_one_colour_each_on_all_of_the_page(
+    whole: str, tmp_path: Path, chromium: Chromium
+) -> None:
+    colour = "getComputedStyle(document.querySelector('{}')).{}"
+    for dark in (False, True):
+        with chromium.page(show(whole, tmp_path), dark=dark) as shown:
+            for kind in ("host", "device"):
+                places = [("figure rect." + kind, "stroke"), *((f"{one}.{kind}", "backgroundColor") for one in ALL)]
+                assert len({shown.ask(colour.format(*place)) for place in places}) == 1
+
+
+ALL = ("#picture .swatch", "#trace .swatch", ".slice", ".bar span")
+
+
+def test_what_is_left_to_mend_is_told_apart_from_advice(whole: str) -> None:
+    assert "<dt>Errors</dt><dd>1 <small>advice: 1</small></dd>" in whole
+
+
+def test_no_heading_of_the_table_of_times_stands_there_twice(whole: str) -> None:
+    headings = re.findall(r'<th scope="rowgroup"[^>]*>([^<]+)</th>', whole[whole.index("Where the time goes</h3>") :])
+    assert headings == ["the whole request", "host0", "dense", "after the stages"]

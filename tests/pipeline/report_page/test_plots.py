@@ -64,4 +64,4 @@ def test_a_number_has_three_digits_that_count(value: float, text: str) -> None:
 
 @pytest.mark.parametrize(("share", "width"), [(-1.0, "0.0%"), (0.25, "25.0%"), (2.0, "100.0%")])
 def test_a_bar_stays_in_its_frame(share: float, width: str) -> None:
-    assert f"width:{width}" in bar(share)
+    assert f"width:{width}" in bar(share, "host")

@@ -25,6 +25,23 @@ def test_a_report_measures_where_it_is_told_to(graph: Path) -> None:
     assert {"benchmark", "trace"} <= set(sections(graph.parent / "r.html"))
 
 
+def test_a_report_can_be_printed(graph: Path) -> None:
+    result = gepipe("report", "graph.py", "-o", "-")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("<!DOCTYPE html>")
+    assert result.stdout.endswith("</html>\n")
+    assert not (graph.parent / "-").exists()
+
+
+def test_what_was_counted_is_of_the_first_level_and_so_are_the_times_of_the_picture(graph: Path) -> None:
+    result = gepipe("report", "graph.py", "-o", "r.html", "--bench", "0.1", "--concurrency", "2,1")
+    assert result.exit_code == 0, result.output
+    text = (graph.parent / "r.html").read_text(encoding="utf-8")
+    assert len(re.findall(r"<td class=\"number\">[12]</td>", text)) >= 2  # both levels are there
+    (counted,) = re.findall(r"Of ([\d,]+ samples with 2 clients)", text)
+    assert f"over {counted}, as under “Where the time goes”" in text
+
+
 def test_a_report_shows_a_trace_of_the_same_pipeline(graph: Path) -> None:
     (graph.parent / "t.json").write_text('{"traceEvents": []}')
     assert "t.json has no times of this pipeline" in failed(2, "report", "graph.py", "--trace", "t.json")

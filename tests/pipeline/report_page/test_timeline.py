@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import pytest
 import tiny
 
-from pipeline.report_page.timeline import Lane, Slice, first_slices, lanes_of, timeline
+from pipeline.report_page.timeline import Lane, Slice, first_slices, lanes_of, legend, timeline
 
 
 def event(name: str, lane: int, begin: float, length: float, **args: Any) -> dict[str, Any]:
@@ -27,7 +27,7 @@ DOCUMENT = {
         event("request", 2, 0, 100, samples=1),
         event("scale", 2, 10, 20, node="scale", sample=1),
         event("scale", 2, 30, 20, node="scale", sample=2),
-        event("dense", 1, 60, 30, rows=2),
+        event("dense", 1, 60, 30, stage="dense", rows=2),
     ]
 }
 
@@ -40,21 +40,40 @@ def test_lanes_are_those_of_the_trace_and_slices_stand_in_what_holds_them() -> N
 
 
 def test_a_slice_is_as_long_as_it_took() -> None:
-    picture = ElementTree.fromstring(timeline(lanes_of(DOCUMENT), "t"))
+    picture = ElementTree.fromstring(timeline(lanes_of(DOCUMENT)))
     places = {}
-    for group in picture.iter("g"):
-        rect = group.find("rect")
-        assert rect is not None
-        places[group.findtext("title")] = (float(rect.get("x", "")), float(rect.get("width", "")))
-    request, dense = places["request: 100 µs; samples 1"], places["dense: 30 µs; rows 2"]
-    assert dense[1] / request[1] == pytest.approx(0.3, abs=0.001)
-    assert (dense[0] - request[0]) / request[1] == pytest.approx(0.6, abs=0.001)
+    for slice in picture.iter("div"):
+        if title := slice.get("title"):
+            places[title] = tuple(map(float, re.findall(r"(?:left|width):([\d.]+)%", slice.get("style", ""))))
+    assert places["request: 100 µs; samples 1"] == (0, 100)
+    assert places["dense: 30 µs; stage dense, rows 2"] == (60, 30)
+
+
+def test_a_colour_is_a_kind_of_work() -> None:
+    events = [
+        event("request", 2, 0, 100, samples=1),
+        event("queue", 2, 0, 1),
+        event("check", 2, 1, 1),
+        event("request", 2, 2, 1, node="request", op="Scale"),  # a step may be called anything
+        event("scale", 2, 3, 1, node="scale", error="oh"),
+        event("copy in", 2, 4, 1, bytes=8),
+        event("wait for a stream", 2, 5, 1, rows=1),
+        event("dense", 1, 6, 1, stage="dense"),
+        event("transfer in", 1, 7, 1),
+        event("compute", 1, 8, 1),
+    ]
+    lanes = lanes_of({"traceEvents": events})
+    assert [one.kind for one in lanes[1].slices] == ["request", "wait", "copy", "host", "failed", "copy", "wait"]
+    assert [one.kind for one in lanes[0].slices] == ["device", "copy", "device"]
+    meanings = "step on the host", "run on the device", "copy or check", "wait", "whole request", "failed"
+    assert re.findall(r"</span>([^<]+)</span>", legend(lanes)) == list(meanings)
+    assert "failed" not in legend(lanes[:1])
 
 
 def test_of_a_long_trace_the_begin_is_shown() -> None:
     lanes = [
-        Lane("a", tuple(Slice("s", at, at + 1, 0, "") for at in range(100))),
-        Lane("b", (Slice("t", 99, 100, 0, ""),)),
+        Lane("a", tuple(Slice("s", "host", at, at + 1) for at in range(100))),
+        Lane("b", (Slice("t", "host", 99, 100),)),
     ]
     shown, is_part = first_slices(lanes, most=10)
     assert is_part
@@ -69,4 +88,7 @@ def test_a_real_trace_has_its_stream_and_threads(tmp_path: Path) -> None:
     lanes = lanes_of(json.loads(file.read_text(encoding="utf-8")))
     assert lanes[0].name == "stream 0 of cpu"
     assert {one.name for lane in lanes for one in lane.slices} >= {"scale", "dense", "copy out"}
-    ElementTree.fromstring(timeline(lanes, "t"))
+    assert {one.name: one.kind for lane in lanes for one in lane.slices} == {
+        "scale": "host", "dense": "device", "copy out": "copy", "wait for a stream": "wait",
+    } | {one.name: one.kind for lane in lanes for one in lane.slices if one.name == "copy in"}  # fmt: skip
+    ElementTree.fromstring(timeline(lanes))

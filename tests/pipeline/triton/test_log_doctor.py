@@ -26,6 +26,7 @@ Model file not found: dir path /models/a
 Failed to create model state: stoi
 not support model_mode_TENSOR_ZERO
 -1 dim has no name
+seq_len have not find
 buffer_size get error 12 != 16
 malloc dev buffer failed, ret is:200000
 infer output failed!

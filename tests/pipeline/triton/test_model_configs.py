@@ -14,6 +14,7 @@ from ge_engine import Model
 from ge_engine.builder import GraphBuilder
 from ops import ExportError, TensorSpec
 from pipeline import Pipeline
+from pipeline.triton.lint import lint
 from pipeline.triton.model_configs import other_gears
 from pipeline.triton.repository import export
 
@@ -56,8 +57,11 @@ def test_sizes_become_size_gears_with_legal_expressions(tmp_path: Path) -> None:
     image, transform = ops.Letterbox(sizes=((32, 32), (32, 16)))(pixels)
     x = ops.Normalize(mean=(0, 0, 0), std=(1, 1, 1))(image)
     pipeline.output(y=Model(tiny.picture_model(tmp_path))(x), transform=transform)
-    plan = pipeline.compile()
+    plan = pipeline.compile(gears=(1, 4), streams=2)
+    (line,) = other_gears(plan)
+    assert line == "picture: gears 1,4: it has the sizes 32x32, 32x16, each of which npu_ge compiles for one sample"
     export(plan, tmp_path / "models")
+    assert [finding for finding in lint(tmp_path / "models") if finding.rule in ("L10", "V08")] == []
     config = read_config(tmp_path / "models", "sized_1_picture")
     assert list(config.input[0].dims) == [1, -1, -1, 3]
     assert config.parameters["graph.ge.inputShape"].string_value == "letterbox.image:1,-1,-1,3"

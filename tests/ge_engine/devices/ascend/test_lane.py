@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -72,34 +73,81 @@ def test_two_batches_are_in_flight_on_one_model(world: World, bench: Bench) -> N
     assert world.counts["mdl.load_from_file"] == 1
 
 
+def failing_runs(world: World, *numbers: int) -> None:
+    """Let the runs with these numbers fail on the card."""
+    for number in numbers:
+        world.fail("device.run", BROKEN, at=number)
+
+
 def test_what_is_behind_a_failure_runs_again(world: World, bench: Bench) -> None:
-    world.fail("device.run", BROKEN)
+    failing_runs(world, 1, 3)  # the first one's, twice
     bench.enqueue(0)
     bench.enqueue(1)
     with pytest.raises(DeviceError, match=str(BROKEN)):
         bench.lanes[0].synchronize()
     bench.lanes[1].synchronize()
     assert bench.is_right(1)
-    assert world.counts["mdl.execute_async"] == 3
+    assert world.counts["mdl.execute_async"] == 4
     assert bench.run(0)
 
 
-def test_the_failure_of_the_second_is_told_to_nobody_but_those_it_concerns(world: World, bench: Bench) -> None:
-    world.fail("device.run", BROKEN, at=2)
+def test_the_failure_of_the_second_is_told_to_the_second_alone(world: World, bench: Bench) -> None:
+    failing_runs(world, 2, 4)
     bench.enqueue(0)
     bench.enqueue(1)
-    for index, lane in enumerate(bench.lanes):
-        try:
-            lane.synchronize()
-        except DeviceError:
-            continue
-        assert bench.is_right(index)
+    bench.lanes[0].synchronize()
+    assert bench.is_right(0)
+    with pytest.raises(DeviceError, match=str(BROKEN)):
+        bench.lanes[1].synchronize()
     assert bench.run(0)
     assert bench.run(1)
 
 
+def test_a_failure_in_company_that_does_not_come_again_is_told_to_nobody(world: World, bench: Bench) -> None:
+    failing_runs(world, 2)
+    bench.enqueue(0)
+    bench.enqueue(1)
+    for index, lane in enumerate(bench.lanes):
+        lane.synchronize()
+        assert bench.is_right(index)
+
+
+def test_whichever_runs_fail_an_answer_is_right_or_an_error(world: World, bench: Bench) -> None:
+    """The next batch of a lane is put behind one that is to run again: its failure is not to be lost there."""
+    for pattern in product((False, True), repeat=6):
+        world.faults.set.clear()
+        failing_runs(world, *(number for number, fails in enumerate(pattern, 1) if fails))
+        bench.enqueue(0)
+        bench.enqueue(1)
+        for index in (0, 1, 0, 1):
+            with suppress(DeviceError):
+                bench.lanes[index].synchronize()
+                assert bench.is_right(index), pattern
+            bench.enqueue(index)
+        for lane in bench.lanes:
+            with suppress(DeviceError):
+                lane.synchronize()
+
+
+def test_an_interrupt_on_the_way_into_the_queue_keeps_nobody_waiting(
+    world: World, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = bench.lanes[0].queue
+    enter = queue.enter
+
+    def interrupted(lane: Hashable) -> None:
+        enter(lane)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(queue, "enter", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        bench.enqueue(0)
+    monkeypatch.setattr(queue, "enter", enter)
+    assert bench.run(1)
+
+
 def test_who_comes_first_to_the_queue_hears_first_of_its_failure(world: World, bench: Bench) -> None:
-    world.fail("device.run", BROKEN)
+    failing_runs(world, 1, 3)
     bench.enqueue(0)
     bench.enqueue(1)
     began, done = threading.Event(), threading.Event()
@@ -125,11 +173,9 @@ def test_a_stream_that_does_not_come_to_rest_is_replaced(world: World, bench: Be
     world.fail("device.run", BROKEN, sticky=True)
     bench.enqueue(0)
     bench.enqueue(1)
-    for lane in bench.lanes:
-        with suppress(DeviceError):
-            lane.synchronize()
-    assert bench.run(0)
-    assert bench.run(1)
+    for index, lane in enumerate(bench.lanes):
+        lane.synchronize()
+        assert bench.is_right(index)
     assert world.counts["rt.create_stream"] == made + 1
     assert world.counts["rt.destroy_stream_force"] == 1
 

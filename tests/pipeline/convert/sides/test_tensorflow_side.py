@@ -66,7 +66,7 @@ def test_a_detector_with_tensorflows_own_control_flow_finds_what_its_onnx_finds(
     pixels = np.stack([cv2.resize(image, (300, 300)) for image in images])
     np.savez(tmp_path / "photos.npz", image_tensor=pixels)
     sizes = {"image_tensor.1": 300, "image_tensor.2": 300}
-    options = Options(python=PYTHON, outputs=BOXES, sizes=sizes, data=tmp_path / "photos.npz")
+    options = Options(python=PYTHON, outputs=BOXES, sizes=(sizes,), data=tmp_path / "photos.npz")
     done = convert(str(source), tmp_path / "ssd.onnx", options)
     assert done.ok
     assert max(row.relative for row in done.rows) < 1e-4

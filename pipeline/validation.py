@@ -1,4 +1,4 @@
-"""validate: a declaration to a Graph, or one report of everything that is wrong with it.
+"""Validation: a declaration to a Graph, or one report of everything that is wrong with it.
 
 A consequence of a finding is not a finding: what follows from an unknown spec is not looked at.
 """
@@ -31,7 +31,7 @@ def validate(declaration: Declaration, deployment: Deployment | None = None) -> 
     order = in_order(report)
     check_use(report, edges)
     specs = infer_specs(report, edges, order)
-    check_models(report, specs, deployment)
+    check_models(report, edges, specs, deployment)
     advice = report.close()
     return _freeze(report, edges, order, specs, advice)
 

@@ -11,11 +11,12 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from bad_graphs import BAD, CONSEQUENCES, PRELUDE, VECTOR, declared, findings_of, seen
+from onnx_files import node, save, tensor
 
 import ops
 from ge_engine import Model
 from ops import SpecError, TensorSpec, ValidationError
-from pipeline import Deployment, Pipeline
+from pipeline import Batching, Deployment, Pipeline
 from pipeline.graph_json import graph_from_json
 
 # ---- the report
@@ -171,6 +172,41 @@ def test_a_setting_for_a_model_that_is_not_there_is_found(project: Path) -> None
     assert findings[0].message == "gears names the model 'one_sampel', which is not in this pipeline"
     assert findings[0].fix == "did you mean 'one_sample'?"
     assert "precision names the model 'other'" in findings[1].message
+
+
+@pytest.mark.parametrize(
+    ("preferred", "said"),
+    [
+        ((4,), ""),
+        ((1, 3), "batching.preferred has 3, and the gears are 1, 4: each costs as much as the next gear"),
+        ((6, 8), "batching.preferred has 6, 8, and the gears are 1, 4: above 4 none is merged"),
+    ],
+)
+def test_a_preferred_batch_that_is_no_gear_is_an_advice(preferred: Any, said: str, models: Path) -> None:
+    pipeline = Pipeline("preferring")
+    pipeline.output(y=Model(models / "weights" / "dense.onnx")(pipeline.input("x", VECTOR)))
+    settings = Deployment(gears=(1, 4), batching=Batching(preferred=preferred))
+    findings = pipeline.validate(settings).advice
+    assert [(finding.rule, finding.severity, finding.message) for finding in findings] == (
+        [("G18", "advice", said)] if said else []
+    )
+    if said:
+        gears = tuple(sorted({1, 4, *preferred}))
+        assert findings[0].fix == f"prefer some of the gears, or compile with gears={gears}"
+        assert not pipeline.validate(Deployment(gears=gears, batching=Batching(preferred=preferred))).advice
+
+
+def test_two_models_may_make_a_size_of_one_name_of_the_size_that_one_op_picks(tmp_path: Path) -> None:
+    for name in "ab":
+        pooled = node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], strides=[2, 2])
+        ends = tensor("x", ("n", 3, "h", "w")), tensor("y", ("n", 3, "rows", "columns"))
+        save(tmp_path / f"{name}.onnx", [pooled], [ends[0]], [ends[1]])
+    pipeline = Pipeline("two")
+    pixels = pipeline.input("image", TensorSpec("uint8", ("height", "width", 3)))
+    framed, _ = ops.Letterbox(sizes=((64, 64), (32, 48)))(pixels)
+    x = ops.Normalize(mean=(0, 0, 0), std=(1, 1, 1))(framed)
+    pipeline.output(a=Model(tmp_path / "a.onnx")(x), b=Model(tmp_path / "b.onnx")(x))
+    assert pipeline.validate().advice == ()
 
 
 def test_two_models_of_one_name_are_an_advice_and_no_more(models: Path) -> None:
