@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +9,9 @@ import pytest
 import tiny
 
 from ge_engine.cores import usable_cores
-from ge_engine.devices.cpu import CpuDevice
+from ge_engine.devices import cpu
+from ge_engine.devices.cpu import CpuDevice, CpuStream
 from ge_engine.gears import Gear
-from ge_engine.runtime import OrtGraph
 from ops import DeviceError
 from pipeline import Plan
 
@@ -44,17 +43,26 @@ def test_the_cores_are_divided_among_the_streams() -> None:
     assert usable_cores() <= (os.cpu_count() or 1)
 
 
-def test_only_a_graph_of_one_shape_has_a_memory_pattern(plan: Plan) -> None:
+def test_each_stream_has_a_session_of_its_own_while_the_weights_are_light(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stage = plan.built["dense"]
-    for rows, has_pattern in ((1, True), (4, False)):
-        graph = CpuDevice(threads=1).load(stage, slots=1, rows=rows)._graphs[()]
-        assert isinstance(graph, OrtGraph)
-        assert graph.session.get_session_options().enable_mem_pattern is has_pattern
-    apart = replace(stage, shared={})
-    for gear, graph in CpuDevice(threads=1).load(apart, slots=1, rows=4)._graphs.items():
-        assert gear in apart.static
-        assert isinstance(graph, OrtGraph)
-        assert graph.session.get_session_options().enable_mem_pattern
+
+    def sessions(streams: int) -> int:
+        program = CpuDevice(threads=1, streams=streams).load(stage, slots=streams, rows=4)
+        want = np.random.default_rng(0).normal(size=(4, 8)).astype(np.float32)
+        for index in range(streams):
+            program.inputs(index, Gear(4)).arrays["scale"][:] = want
+            program.enqueue(index, Gear(4), CpuStream(index))
+        answers = [program.outputs(index, Gear(4)).arrays["y"].tobytes() for index in range(streams)]
+        assert answers == answers[:1] * streams
+        return len({id(graph.session) for one in program._graphs for graph in one.values()})  # type: ignore[attr-defined]
+
+    assert [sessions(streams) for streams in (1, 2, 3)] == [1, 2, 3]
+    (weights,) = Path(stage.shared[()]).parent.glob("*.weights")
+    loaded = Path(stage.shared[()]).stat().st_size + weights.stat().st_size
+    monkeypatch.setattr(cpu, "_EXTRA_BYTES", loaded)
+    assert [sessions(streams) for streams in (1, 2, 3)] == [1, 2, 1]
 
 
 def test_a_graph_that_is_gone_is_a_device_error_with_its_path(tmp_path: Path) -> None:
