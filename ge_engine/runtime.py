@@ -16,25 +16,24 @@ if TYPE_CHECKING:
 _SILENT = 4  # an error arrives as an exception; its log line would only repeat it
 
 
-def options(threads: int = 0, one_shape: bool = False) -> Any:
+def options(threads: int = 0) -> Any:
     """Session options for graphs that share a machine with others: what the CPU device uses, too.
 
-    Spinning threads of several sessions slow each other threefold. A memory pattern for each shape doubles memory; for
-    one shape it is worth its block: two runs at once, whose small pieces lie mixed, each take a sixth longer.
+    Spinning threads of several sessions slow each other threefold, and a memory pattern for each shape doubles memory.
     """
     import onnxruntime  # here and below: what runs nothing starts without it
 
     result = onnxruntime.SessionOptions()
     result.log_severity_level = _SILENT
-    result.enable_mem_pattern = one_shape
+    result.enable_mem_pattern = False
     result.intra_op_num_threads = threads
     result.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return result
 
 
-def session(model: onnx.ModelProto | str | Path, threads: int = 0, one_shape: bool = False) -> Any:
+def session(model: onnx.ModelProto | str | Path, threads: int = 0) -> Any:
     """A session on the CPU, of a file or a model in memory."""
-    return make(model, options(threads, one_shape))
+    return make(model, options(threads))
 
 
 def make(model: onnx.ModelProto | str | Path, session_options: Any, disabled: Sequence[str] = ()) -> Any:
@@ -47,23 +46,20 @@ def make(model: onnx.ModelProto | str | Path, session_options: Any, disabled: Se
     )
 
 
-def loaded(path: str | Path, threads: int, one_shape: bool = False) -> Any:
+def loaded(path: str | Path, threads: int) -> Any:
     """A session of a file, for requests. Errors: DeviceError with the runtime's own reason."""
     try:
-        return session(path, threads, one_shape)
+        return session(path, threads)
     except Exception as error:  # ONNX Runtime has no family of exceptions
         fix = "the runtime cannot load this graph; look at its text"
         raise DeviceError(f"{path}: {first_line(error)}", fix=fix) from error
 
 
 class OrtGraph:
-    """A file's graph, loaded by ONNX Runtime. Errors: DeviceError with the runtime's own reason.
+    """A file's graph, loaded by ONNX Runtime. Errors: DeviceError with the runtime's own reason."""
 
-    one_shape: its inputs have the same shape in every run.
-    """
-
-    def __init__(self, path: str | Path, threads: int, one_shape: bool = False) -> None:
-        self.session = loaded(path, threads, one_shape)
+    def __init__(self, path: str | Path, threads: int) -> None:
+        self.session = loaded(path, threads)
         # An input that no node of a folded graph reads is gone from the session.
         self._reads = {value.name for value in self.session.get_inputs()}
 
