@@ -69,12 +69,22 @@ def _side_by_side(name: str, outputs: Sequence[GraphOutput], answer: dict[str, A
     table = Table(box=None, pad_edge=False)
     for output in outputs:
         table.add_column(output.name, justify="right")
-    columns = [answer[output.name] for output in outputs]
-    forms = [_form(column) for column in columns]
-    for row in range(min(count, MOST_ROWS)):
-        table.add_row(*(Text(_cell(column[row], form)) for column, form in zip(columns, forms)))
+    columns = (_texts(answer[output.name]) for output in outputs)
+    for row in zip(*columns):
+        table.add_row(*map(Text, row))
     more = [Text(f"... and {count - MOST_ROWS} more (--json shows all)")] if count > MOST_ROWS else []
     return Group(Text(f"{count} {name}"), table, *more)
+
+
+def _texts(column: Any) -> list[str]:
+    """One for each row that is shown; the numbers of a box stand below each other."""
+    form = _form(column)
+    rows = [
+        [_cell(item, form) for item in (row.flat if isinstance(row, np.ndarray) else (row,))]
+        for row in column[:MOST_ROWS]
+    ]
+    widths = [max(map(len, place)) if column.dtype.kind in "fiu" else 0 for place in zip(*rows)]
+    return [" ".join(map(str.rjust, row, widths)) for row in rows]
 
 
 def _form(column: Any) -> str:
@@ -85,6 +95,4 @@ def _form(column: Any) -> str:
 
 
 def _cell(value: Any, form: str) -> str:
-    if isinstance(value, np.ndarray):
-        return " ".join(_cell(item, form) for item in value)
     return format(value, form) if form else str(_plain(value))

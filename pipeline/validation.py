@@ -1,6 +1,6 @@
 """Validation: a declaration to a Graph, or one report of everything that is wrong with it.
 
-A consequence of a finding is not a finding: what follows from an unknown spec is not looked at.
+A consequence of a finding is not a finding: behind a refused node, only attributes are looked at.
 """
 
 from __future__ import annotations

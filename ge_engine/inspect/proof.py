@@ -194,7 +194,7 @@ def _gaps(wanted: Mapping[str, Array], got: Mapping[str, Array]) -> Iterator[flo
     """Of each output that is left, in the rank that it has now, and in the narrower type of before and now."""
     yield 0.0
     for name, array in got.items():
-        dtype = min(wanted[name].dtype, array.dtype, key=lambda one: one.itemsize)
+        dtype = min(array.dtype, wanted[name].dtype, key=lambda one: one.itemsize)
         want = wanted[name].astype(dtype)
         yield difference([want.reshape(1) if want.ndim == 0 and array.ndim == 1 else want], [array.astype(dtype)])
 

@@ -1,7 +1,6 @@
-"""Dump: what is left behind where dump_data or dump_graph is on, in the folder where the server was started.
+"""Dump: what is left behind where dump_data is on, in the folder where the server was started: of each run every value.
 
-Of each run every value as npz, of a graph its ONNX, as it is computed here: with the casts of a precision. GE writes
-files of its own form there; `gepipe compare` reads both.
+GE writes files of its own form there; `gepipe compare` reads both.
 """
 
 from __future__ import annotations
@@ -10,28 +9,31 @@ import itertools
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ops import Array
 
 from ..npz import NpzWriter
 
-if TYPE_CHECKING:
-    import onnx
-
 DATA, GRAPHS = Path("dump_data"), Path("dump_graph")
+
+Inner = Callable[[Mapping[str, Array]], Iterable[tuple[str, Any]]]
+
+
+def nothing(inputs: Mapping[str, Array]) -> Iterable[tuple[str, Any]]:
+    """Of a graph whose inside cannot be seen."""
+    return ()
 
 
 class Dump:
-    """Of one instance. graph: with its weights; without one, inputs and outputs are all that is dumped."""
+    """Of one instance. inner: the values inside the graph, computed once more."""
 
-    def __init__(self, model: str, graph: onnx.ModelProto | None, threads: int, folder: Path = DATA) -> None:
+    def __init__(self, model: str, inner: Inner, folder: Path = DATA) -> None:
         self._folder = folder.resolve()
         self._model = usable(model)
-        self._graph = graph
-        self._threads = threads
+        self._inner = inner
         self._numbers = itertools.count(1)
         self._over = False
 
@@ -40,53 +42,24 @@ class Dump:
         if self._over:
             return
         file = f"{self._model}_{os.getpid()}_{next(self._numbers):06}.npz"
+        outer = {**inputs, **outputs}
         try:
             with NpzWriter(self._folder / file) as npz:
-                for name, array in (*inputs.items(), *outputs.items()):
-                    npz.add(name, array)
-                for name, array in self._inner(inputs, outputs):
-                    npz.add(name, array)
+                for name, value in outer.items():
+                    npz.add(name, value)
+                for name, value in self._inner(inputs):
+                    if name not in outer:
+                        npz.add(name, value)
         except Exception as error:  # a disk, a value that numpy cannot write, a layer that cannot be run alone
             self._over = True
             print(f"npu_ge stand-in: {self._model} is dumped no more: {error}", file=sys.stderr, flush=True)
 
-    def _inner(self, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> Iterator[tuple[str, Any]]:
-        """What is inside the graph, computed once more, as its own run does not tell."""
-        if self._graph is None:
-            return
-        from ..layers import layer_outputs  # needs onnx
 
-        for name, _, array in layer_outputs(self._graph, inputs, threads=self._threads):
-            if name not in inputs and name not in outputs:
-                yield name, len(array) if isinstance(array, list) else array
-
-
-def read_whole(path: Path) -> onnx.ModelProto:
-    """A model with its weights. Errors: ModelError; ImportError where onnx is not installed."""
-    from .. import weights
-    from ..skeleton import read_loosely, tensors
-
-    model = read_loosely(str(path))
-    for tensor in filter(weights.is_heavy, tensors(model.graph)):
-        weights.load(tensor)
-    return model
-
-
-def dump_graph(model: str, path: Path, folder: Path = GRAPHS) -> None:
-    """Write MODEL.onnx: a model's file without its weights, which GE leaves out, too.
-
-    Errors: ModelError; OSError; ImportError where onnx is not installed.
-    """
-    from ..skeleton import read_loosely
-    from ..weights import detach
-
-    graph = read_loosely(str(path))
-    detach(graph)
-    root = folder.resolve()  # a link may lead to where it is to be
-    root.mkdir(parents=True, exist_ok=True)
-    fresh = root / f".{usable(model)}.{os.getpid()}"
-    fresh.write_bytes(graph.SerializeToString())
-    os.replace(fresh, root / f"{usable(model)}.onnx")
+def graph_file(model: str, folder: Path = GRAPHS) -> Path:
+    """Where dump_graph leaves a model's graph. Errors: OSError."""
+    folder = folder.resolve()  # a link may lead to where it is to be
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{usable(model)}.onnx"
 
 
 def usable(name: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ops import DeviceError, Finding, ModelError
 
@@ -19,15 +19,12 @@ from ..runtime import OrtGraph
 from .batch import Answer, Batcher, Work
 from .command_line import CommandLine
 from .discover import find_model, versions
-from .dump import Dump, dump_graph, read_whole
+from .dump import Dump, Inner, graph_file, nothing
 from .options import Options
 from .ports import Ports
 from .program import Arrays, Program
 from .setup import Setup
 from .streams import Streams
-
-if TYPE_CHECKING:
-    import onnx
 
 
 class Instance:
@@ -45,10 +42,10 @@ class Instance:
         self.at_once = max(1, min(options.instances, options.streams))
         self.threads = started.threads or max(1, usable_cores() // self.at_once)
         self._not_dumped: list[Finding] = []
-        graph, ports, inside = self._loaded(options)
+        graph, ports, inner = self._loaded(options)
         self.setup = Setup.of(config, ports, options, auto_complete=started.auto_complete)
         self.inputs = tuple(port.name for port in self.setup.known.model.inputs)
-        dump = Dump(folder.name, inside, self.threads) if options.dump_data else None
+        dump = Dump(folder.name, inner) if options.dump_data else None
         self._batcher = Batcher(Program(graph, self.setup, dump))
         shared = self.at_once < options.instances
         self._streams = Streams(home / "model.py", str(folder), self.at_once) if shared else None
@@ -72,28 +69,32 @@ class Instance:
         kind = "tensorflow pb" if self.path.suffix == FROZEN else "onnx"
         return f"find {kind} path: {self.path}; {self.at_once} runs at once, {self.threads} threads each"
 
-    def _loaded(self, options: Options) -> tuple[OrtGraph | OpenVinoGraph, Ports, onnx.ModelProto | None]:
-        """The graph, its inputs and outputs, and the model to dump from. Errors: DeviceError; ModelError."""
+    def _loaded(self, options: Options) -> tuple[OrtGraph | OpenVinoGraph, Ports, Inner]:
+        """The graph, its inputs and outputs, and what to dump from inside it. Errors: DeviceError; ModelError."""
         if self.path.suffix == FROZEN:
             frozen = _opened(self.path, self.threads)
             if options.dump_data or options.dump_graph:
                 self._not_inside("it is a TensorFlow graph", "dump the model's ONNX form in-process")
-            return frozen, Ports.of_frozen(self.path, frozen), None
+            return frozen, Ports.of_frozen(self.path, frozen), nothing
         with _as_run(self.path, options.precision or ORIGIN) as path:
             graph = OrtGraph(path, self.threads)
-            return graph, Ports.of_session(graph.session), self._inside(options, path)
+            return graph, Ports.of_session(graph.session), self._inner(options, path)
 
-    def _inside(self, options: Options, path: Path) -> onnx.ModelProto | None:
-        """The model to dump from; its graph is dumped now. What cannot be is advice."""
+    def _inner(self, options: Options, path: Path) -> Inner:
+        """What to dump from inside an ONNX file; its graph is dumped now. What cannot be is advice."""
         try:
+            if options.dump_data or options.dump_graph:
+                from ..inside import Inside, write_graph  # needs onnx
+
             if options.dump_graph:
-                dump_graph(self.folder.name, path)
-            return read_whole(path) if options.dump_data else None
+                write_graph(path, graph_file(self.folder.name))
+            if options.dump_data:
+                return Inside(path, self.threads).values
         except ImportError as error:
             self._not_inside(str(error), f"install onnx into the environment of {sys.executable}")
         except (OSError, ModelError) as error:
             self._not_inside(str(error), "look at the cause; inputs and outputs are dumped all the same")
-        return None
+        return nothing
 
     def _not_inside(self, why: str, fix: str) -> None:
         message = f"what is inside the graph is not dumped: {why}"

@@ -18,7 +18,7 @@ from .comparison import Row
 from .entry import Golden, write_entry
 from .options import Options
 from .routes import Found, route
-from .samples import by_name
+from .samples import by_name, given
 from .source import FROZEN, Source, source_of
 from .trial import Pair, held, sampler_of
 from .why_not import WhyNot, why_not
@@ -86,8 +86,11 @@ def _entry_of_frozen(source: Source, target: Path, options: Options) -> Converte
     op = Model(os.path.abspath(source.path), target.name, outputs=options.outputs)
     model = runnable(Path(op.file))
     (sizes,) = by_name(model.inputs, options.sizes or ({},))
-    sampler = sampler_of(Pair(source, model, options), sizes)
-    write_entry(op, model, target, sizes, options, Golden(sampler.points()[-1].feeds))
+    if options.data is not None:
+        feeds = given(options.data, model.inputs)
+    else:
+        feeds = sampler_of(Pair(source, model, options), sizes).points()[-1].feeds
+    write_entry(op, model, target, sizes, options, Golden(feeds))
     return Converted(source.kind, (), (target,))
 
 

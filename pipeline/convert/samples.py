@@ -35,6 +35,11 @@ class Point:
     feeds: Feeds
     sizes: Sizes = field(default_factory=dict)
 
+    @property
+    def shapes(self) -> str:
+        """In a message."""
+        return ", ".join(f"{name} {list(array.shape)}" for name, array in self.feeds.items())
+
 
 class Sampler:
     """Random inputs such as a model takes.
@@ -72,13 +77,10 @@ class Sampler:
 
     def _fit(self, feeds: Feeds) -> Feeds:
         """The same, with whole numbers as those of the example."""
-        random = np.random.default_rng(self._made)
-        return {
-            name: random.integers(*self._ids[name], array.shape, array.dtype, endpoint=True)
-            if name in self._ids
-            else array
-            for name, array in feeds.items()
-        }
+        random, found = np.random.default_rng(self._made), dict(feeds)
+        for name, (least, most) in self._ids.items():
+            found[name] = random.integers(least, most, feeds[name].shape, endpoint=True).astype(feeds[name].dtype)
+        return found
 
 
 def place_of(name: str, ports: Sequence[Port]) -> tuple[str, int]:

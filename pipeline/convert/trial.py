@@ -14,13 +14,13 @@ from .options import Options
 from .samples import Point, Sampler, Sizes, given, place_of
 from .source import TORCH, Source
 
-_OTHER: tuple[Callable[[int], int], ...] = (lambda size: size // 2 or 2, lambda size: size * 2)
-
 
 @dataclass(frozen=True)
 class Tried:
-    """Two models on the same inputs. wanted, got: what the source gives, and what was made of it. rows: () where the
-    source itself gives nothing."""
+    """Two models on the same inputs.
+
+    wanted, got: what the source gives, and what was made of it. rows: () where the source itself gives nothing.
+    """
 
     point: Point
     wanted: Answer
@@ -65,7 +65,7 @@ def sampler_of(pair: Pair, sizes: Sizes, ids: Mapping[str, Sequence[int]] | None
         return Sampler(pair.model, sizes, ids)
     except DeviceError as error:
         fix = "return example inputs that it takes from the function" if pair.source.kind == TORCH else error.fix
-        raise ModelError(f"it runs on no random inputs: {error.message}", fix=fix) from error
+        raise ModelError(f"the model runs on no random inputs: {error.message}", fix=fix) from error
 
 
 def held(
@@ -76,21 +76,29 @@ def held(
     everywhere: other sizes than these have to do, too, so of a single setting the half is tried, or twice.
     Errors: as Pair.tried; ModelError where the source gives nothing.
     """
-    first = settings[0]
     points = [*sampler.points(), *map(sampler.point, settings[1:])]
     if pair.options.data is not None:
         points.append(Point(pair.options.data.name, given(pair.options.data, pair.model.inputs)))
-    open_axes = [name for name in first if place_of(name, pair.model.inputs)[1]]
-    others = [{**first, **{name: change(first[name]) for name in open_axes}} for change in _OTHER]
-    if not everywhere or len(settings) > 1 or not open_axes:
-        others = []
+    others = _others(settings[0], pair) if everywhere and len(settings) == 1 else []
     tried = pair.tried([*points, *map(sampler.point, others[:1])])
-    if others and not tried[-1].rows:
-        tried[-1:] = pair.tried([sampler.point(others[1])])
+    for other in others[1:]:
+        if not tried[-1].rows:
+            tried[-1:] = pair.tried([sampler.point(other)])
     if others and not tried[-1].rows:
         tried.pop()
-        say(f"compared at {at_text(first)} only: the source fails at half and at twice that; add others by --at")
+        at = at_text(settings[0])
+        say(f"compared at {at} only: the source fails at half and at twice that; add others by --at")
     for one in tried:
         if isinstance(one.wanted, DeviceError):
-            raise ModelError(f"the source does not run on {one.point.label}: {one.wanted.message}", fix=one.wanted.fix)
+            fix = "convert it for sizes that it takes: in a JSON file a number for an axis that cannot vary, or --at"
+            raise ModelError(f"the source does not run on {one.point.shapes}: {one.wanted.message}", fix=fix)
     return tried
+
+
+def _others(sizes: Sizes, pair: Pair) -> list[Sizes]:
+    """Half of each size, and twice; nothing where only the batch varies."""
+    changing = [name for name in sizes if place_of(name, pair.model.inputs)[1]]
+    if not changing:
+        return []
+    half, twice = {name: sizes[name] // 2 or 2 for name in changing}, {name: sizes[name] * 2 for name in changing}
+    return [{**sizes, **half}, {**sizes, **twice}]

@@ -50,9 +50,9 @@ def _fixed(pair: Pair, fixed: dict[str, Tried]) -> WhyNot:
     places = [f"'{name}' (axis {axis} of input '{of}')" for name, (of, axis) in found.items()]
     first = next(iter(fixed.values()))
     does = f"fails: {first.got.message}" if isinstance(first.got, DeviceError) else "gives something else"
-    shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in first.point.feeds.items())
     reason = (
-        f"{' and '.join(places)} cannot vary in what was made: on {shapes} the source answers, and what was made {does}"
+        f"{' and '.join(places)} cannot vary in what was made: on {first.point.shapes} the source answers, and what "
+        f"was made {does}"
     )
     if pair.source.kind == TORCH:
         name, axis = next(iter(found.values()))
@@ -83,7 +83,7 @@ def _random(pair: Pair, first: Tried) -> WhyNot | None:
 
 def _departs(pair: Pair, one: Tried) -> WhyNot:
     if isinstance(one.got, DeviceError):
-        return WhyNot(f"it fails on {one.point.label}: {one.got.message}", one.got.fix)
+        return WhyNot(f"it fails on {one.point.shapes}: {one.got.message}", one.got.fix)
     return WhyNot(
         f"it departs from its source by more than {pair.options.tolerance:g}",
         "try another --opset; or, if these figures are good enough, a larger --tolerance",

@@ -2,7 +2,8 @@
 
 installation.py (gepipe itself, and what it stands on)  npu.py (which of the next are looked at): cards.py (devices and
 driver)  cann.py (the toolkit)  atc_python.py (the Python that its compiler runs)  on_card.py (chip, operators, memory)
-backend.py (Triton's npu_ge)  machine.py (where all that is)  tiny_sum.py (2 + 2 on a device)
+backend.py (Triton's npu_ge)  machine.py (where all that is)  tiny_sum.py (2 + 2 on a device)  assumed.py (what is taken
+for granted of a card)
 """
 
 from __future__ import annotations

@@ -34,10 +34,10 @@ def toolkit(machine: Machine) -> Check:
     named = named_homes()
     for name, home in named.items():
         if not home.is_dir():
-            return Check("CANN", False, f"{name} is {home}, which is not there", _source(machine))
+            return Check("CANN", False, f"{name} is {home}, which is not there", source_line(machine))
     if not named:
         places = ", ".join(map(str, usual_homes(machine.root)))
-        return Check("CANN", False, f"{places or 'none'}; the environment names none", _source(machine))
+        return Check("CANN", False, f"{places or 'none'}; the environment names none", source_line(machine))
     version = cann_version(machine.root)
     number = release(version)
     seen = f"{version} in {next(iter(named.values()))}"
@@ -54,11 +54,11 @@ def one_cann(machine: Machine) -> Check:
     strange = {name: path for name, path in named.items() if homes and not _within(path, homes)}
     seen = ", ".join(f"{name} is {path}" for name, path in strange.items())
     if "ASCEND_OPP_PATH" not in named:
-        return Check("environment", False, "ASCEND_OPP_PATH, the operators, is not set", _source(machine))
+        return Check("environment", False, "ASCEND_OPP_PATH, the operators, is not set", source_line(machine))
     if strange or len(homes) > 1:
         seen = seen or ", ".join(f"{name} is {path}" for name, path in named.items())
         return Check(
-            "environment", False, f"of more than one CANN: {seen}", f"in a new shell, once: {_source(machine)}"
+            "environment", False, f"of more than one CANN: {seen}", f"in a new shell, once: {source_line(machine)}"
         )
     return Check("environment", True, "all of one CANN")
 
@@ -72,10 +72,10 @@ def _within(path: Path, homes: set[str]) -> bool:
 def compiler(machine: Machine) -> Check:
     """`atc`, by PATH."""
     atc = shutil.which("atc")
-    return Check("atc", atc is not None, atc or "not on PATH", _source(machine))
+    return Check("atc", atc is not None, atc or "not on PATH", source_line(machine))
 
 
-def _source(machine: Machine) -> str:
+def source_line(machine: Machine) -> str:
     """The line that brings a toolkit into the environment, with the file that is there."""
     for home in [*(home for home in named_homes().values() if home.is_dir()), *usual_homes(machine.root)]:
         for folder in (home, home.parent):

@@ -10,9 +10,11 @@ from pathlib import Path
 
 from ge_engine.devices.ascend.card import Card
 from ge_engine.devices.ascend.library import Library, library
+from ge_engine.om.cann import named_homes
 from ops import DeviceError
 
-from .cann import INSTALL
+from .assumed import assumed
+from .cann import INSTALL, source_line
 from .check import Check
 from .machine import Machine
 from .tiny_sum import tiny_sum
@@ -30,6 +32,8 @@ def pyacl(machine: Machine) -> tuple[Library | None, Check]:
         if "libascend_hal" in error.message:  # of the driver, not of CANN
             folder = machine.driver / "lib64"
             fix = f"put the driver's libraries on LD_LIBRARY_PATH: {folder}/driver:{folder}/common"
+        elif not named_homes():  # then all of CANN is missing, for one reason
+            fix = source_line(machine)
         return None, Check("pyACL", False, error.message, fix)
     seen = "imported and initialised"
     return found, Check("pyACL", True, f"{seen}, by another library in this process" if found.shared else seen)
@@ -49,7 +53,10 @@ def examine_cards(machine: Machine, acl: Library) -> Iterator[Check]:
     for number in range(count):
         yield memory(acl, number)
     if shutil.which("atc") is not None:
-        yield tiny_sum("npu:0")
+        whole = tiny_sum("npu:0")
+        yield whole
+        if whole.ok:
+            yield from assumed(range(count))
 
 
 def chip(machine: Machine, count: int, soc: str) -> Check:

@@ -24,7 +24,7 @@ def tiny_sum(device: str) -> Check:
     try:
         with (
             tempfile.TemporaryDirectory() as folder,
-            _nothing_kept(),
+            cache_at(OFF),  # what was well the last time may not be now
             _doubling(folder).compile().session(device) as session,
         ):
             answer = session.run(x=np.full(1, 2, np.float32))["y"].tolist()
@@ -41,10 +41,10 @@ def tiny_sum(device: str) -> Check:
 
 
 @contextmanager
-def _nothing_kept() -> Iterator[None]:
-    """Without the compile cache: what was well the last time may not be now."""
+def cache_at(place: str) -> Iterator[None]:
+    """With another compile cache than the user's, or without one."""
     before = os.environ.get(FOLDER)
-    os.environ[FOLDER] = OFF
+    os.environ[FOLDER] = place
     try:
         yield
     finally:

@@ -277,7 +277,7 @@ def axis_hint(facts: Facts) -> str:
     for port in facts.file.inputs:
         for axis, dim in enumerate(port.dims or ()):
             if isinstance(dim, str) and (dim in facts.unsized or place(port, axis) in facts.unsized):
-                names[dim if is_name(dim) else proposed(port, axis)] = None
+                names[proposed(port, axis)] = None
     return ",".join(f"{name}=SIZE" for name in names)
 
 

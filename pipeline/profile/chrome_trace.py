@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -133,6 +134,12 @@ def stream_lane(index: int, device: str) -> Lane:
 
 
 def _lanes(events: list[Event]) -> list[Lane]:
-    """Streams first, then threads in the order in which they came."""
-    found = list(dict.fromkeys(event.lane for event in events if event.lane is not None))
-    return [*sorted((lane for lane in found if lane[0] < 0), reverse=True), *(lane for lane in found if lane[0] >= 0)]
+    """Streams first, by number, and of each what it does in the order in which it came; then threads by their names."""
+    found = dict.fromkeys(event.lane for event in events if event.lane is not None)
+    streams = sorted((lane for lane in found if lane[0] < 0), key=lambda lane: -lane[0])
+    return [*streams, *sorted((lane for lane in found if lane[0] >= 0), key=_by_name)]
+
+
+def _by_name(lane: Lane) -> list[str | int]:
+    """worker-2 comes before worker-10."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", lane[1])]

@@ -111,7 +111,7 @@ def _requirements(release: str, frozen: bool) -> list[str]:
     runtimes = ["onnxruntime", *(["openvino"] if frozen else [])]
     if release == _OWN:
         runtimes = [f"{name}=={importlib.metadata.version(name)}" if find_spec(name) else name for name in runtimes]
-    # onnx is for the stand-in, where it emulates a precision.
+    # onnx is for the stand-in, where it emulates a precision or dumps what is inside a graph.
     return ["numpy>=1.23.5,<2", "opencv-python-headless>=4.10,<4.12", *runtimes, "onnx>=1.17"]
 
 

@@ -56,9 +56,9 @@ def test_what_counts_one_thing_stands_side_by_side() -> None:
     }
     assert shown(answer, **specs) == (
         "2 detections\n"
-        "            boxes  scores  classes  labels\n"
-        "0.5 1.0 20.0 30.0   0.900        5  公交车\n"
-        "1.0 2.0 3.0 400.0   0.250        0     dog"
+        "             boxes  scores  classes  labels\n"
+        "0.5 1.0 20.0  30.0   0.900        5  公交车\n"
+        "1.0 2.0  3.0 400.0   0.250        0     dog"
     )
 
 

@@ -75,7 +75,7 @@ def test_where_a_precision_is_emulated_what_is_dumped_has_it(server: Path) -> No
 
 
 def test_the_graph_is_dumped_when_it_is_loaded(server: Path) -> None:
-    assert not list(opened(server, dump_graph="1", **{key: "origin" for key in FP16}).advice())
+    assert not list(opened(server, dump_graph="1", **dict.fromkeys(FP16, "origin")).advice())
     graph = onnx.load(server / "dump_graph" / "m.onnx")
     assert [node.op_type for node in graph.graph.node] == ["MatMul", "Tanh"]
     assert files(server) == []
@@ -101,7 +101,7 @@ def test_what_cannot_be_written_ends_the_dump_and_not_the_request(
 
 
 def test_a_python_without_onnx_dumps_inputs_and_outputs(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ge_engine.skeleton", None)  # as if what it imports were not installed
+    monkeypatch.setitem(sys.modules, "ge_engine.inside", None)  # as if what it imports were not installed
     instance = opened(server, dump_data="1", dump_graph="1")
     answer(instance)
     (file,) = files(server)

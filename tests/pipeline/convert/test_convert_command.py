@@ -29,23 +29,39 @@ def test_it_prints_how_far_the_two_are_apart_and_what_is_there_now(tmp_path: Pat
     assert (document["kind"], document["files"], len(document["rows"])) == ("ONNX", [str(target)], 2)
 
 
-@pytest.mark.parametrize(("gives", "largest"), [("2.1", 0.05), ('float("nan")', None)])
-def test_what_departs_is_exit_1_and_nothing_is_written(tmp_path: Path, gives: str, largest: float | None) -> None:
-    shutil.copyfile(tiny_torch.__file__, tmp_path / "torch.py")
+def departing(folder: Path, gives: str) -> tuple[str, ...]:
+    """What converts a model whose ONNX file multiplies by another number than 2."""
+    shutil.copyfile(tiny_torch.__file__, folder / "torch.py")
     code = f'import torch\ndef make():\n    return torch.Net(2, {gives}), {{"x": torch.rand((1, 4))}}\n'
-    (tmp_path / "net.py").write_text(code)
-    words = (f"{tmp_path}/net.py:make", "-o", str(tmp_path / "n.onnx"))
-    exit_code, told, _ = gepipe(*words)
+    (folder / "net.py").write_text(code)
+    return (f"{folder}/net.py:make", "-o", str(folder / "n.onnx"))
+
+
+def test_what_departs_is_exit_1_and_nothing_is_written(tmp_path: Path) -> None:
+    exit_code, told, _ = gepipe(*departing(tmp_path, "2.1"))
     assert exit_code == 1
     verdict, fix = told.splitlines()[-2:]
     assert verdict == "NOT converted, nothing was written: it departs from its source by more than 0.0001"
     assert fix == "fix: try another --opset; or, if these figures are good enough, a larger --tolerance"
     assert not (tmp_path / "n.onnx").exists()
-    document = json.loads(gepipe(*words, "--json")[1], parse_constant=pytest.fail)
-    assert document["why_not"]["reason"] == verdict.partition(": ")[2]
-    row = document["rows"][0]
-    assert row["relative"] == (largest and pytest.approx(largest, rel=1e-5))
-    assert (row["absolute"] is None) == (largest is None)
+
+
+def test_what_is_no_number_is_null_for_programs(tmp_path: Path) -> None:
+    exit_code, told, _ = gepipe(*departing(tmp_path, 'float("nan")'), "--json")
+    document = json.loads(told, parse_constant=pytest.fail)
+    assert (exit_code, document["files"]) == (1, [])
+    assert document["why_not"]["reason"] == "it departs from its source by more than 0.0001"
+    assert document["rows"][0]["relative"] is None
+    assert document["rows"][0]["absolute"] is None
+
+
+def test_an_entry_has_one_size(tmp_path: Path) -> None:
+    source = scale_model(tmp_path / "m.onnx", dims=("n", "width"))
+    words = (str(source), "-o", str(tmp_path / "models" / "m"), "--at", "width=4")
+    code, _, told = gepipe(*words, "--at", "width=8")
+    assert code == 2
+    assert "an entry of a repository has one size" in told
+    assert gepipe(*words)[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,8 @@ from pipeline.doctor.npu import examine_npu
 Install = Callable[..., World]
 WHOLE = [
     "cards", "permissions", "driver", "CANN", "environment", "atc", "atc's Python", "pyACL", "chip", "operators",
-    "memory npu:0", "memory npu:1", "device npu:0", "npu_ge",
+    "memory npu:0", "memory npu:1", "device npu:0", "sizes npu:0", "batches at once npu:0", "sizes npu:0,1",
+    "batches at once npu:0,1", "waiting npu:0", "npu_ge",
 ]  # fmt: skip
 
 

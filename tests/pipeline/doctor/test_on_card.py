@@ -27,6 +27,15 @@ def test_the_driver_s_library_is_not_to_be_found(machine: MadeUp, monkeypatch: p
     )
 
 
+def test_where_the_environment_names_no_cann_the_remedy_is_to_source_it(
+    machine: MadeUp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "acl", None)
+    _, check = pyacl(Machine(machine.root))
+    assert "cannot be imported" in check.seen
+    assert check.fix == f"source {machine.ascend}/cann/set_env.sh"
+
+
 def test_another_package_of_that_name_is_not_pyacl(machine: MadeUp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "acl", raising=False)
     machine.write("other/acl.py")

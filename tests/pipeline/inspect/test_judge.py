@@ -352,22 +352,6 @@ def test_an_output_is_named_once_however_many_of_its_axes_are_wrong(tmp_path: Pa
     assert second.message == "output 'z': -1 dim has no name"
 
 
-def test_what_fix_has_tried_is_no_remedy_any_more(tmp_path: Path) -> None:
-    path = save(tmp_path / "m.onnx", [node("Neg", ["x"], ["y"])], *ends(dims=(None, 4)))
-    facts = facts_of(str(path))
-    (before,) = judge(facts)
-    (mended,) = judge(facts, tried={})
-    (failed,) = judge(facts, tried={"names": "it gives other answers"})
-    assert before.fix == f"{mended.fix}; or gepipe inspect {path} --fix -o {tmp_path / 'm_mended.onnx'}"
-    assert failed.fix == f"{mended.fix}; --fix did not do it: it gives other answers"
-
-
-def test_what_several_sizes_fold_is_not_what_fix_folds(tmp_path: Path) -> None:
-    path = model_zoo.mod_of_the_width(tmp_path / "m.onnx")
-    finding = found(path, (1,), {"width": 8}, {"width": 16})["I05"]
-    assert finding.fix.endswith("which folds that in each gear; --fix does it in the file, for one --at")
-
-
 def test_a_tensor_of_2_gib(tmp_path: Path) -> None:
     path = save(tmp_path / "m.onnx", [node("Neg", ["x"], ["y"])], *ends(dims=("batch", 3, 4096, 4096)))
     findings = judge(facts_of(str(path), (1, 16)))

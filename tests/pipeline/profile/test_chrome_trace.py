@@ -51,6 +51,17 @@ def test_lanes_have_names_and_streams_come_first(tmp_path: Path) -> None:
     assert [line["args"] for line in lines if line["name"] == "process_name"] == [{"name": "vector on cpu"}]
 
 
+def test_lanes_of_a_stream_stand_as_they_came_and_threads_as_people_count(tmp_path: Path) -> None:
+    trace = ChromeTrace(tmp_path / "t.json", "vector on npu:0")
+    begin = perf_counter()
+    came = ["stream 0 of npu:0", "stream 0 of npu:0: transfer in", "stream 0 of npu:0: compute"]
+    for at, (lane, name) in enumerate([(7, "gepipe-10"), (8, "gepipe-2"), *((-1, name) for name in came)]):
+        trace.slice("x", begin + at * 1e-6, begin + at * 1e-6, {}, (lane, name))
+    trace.write()
+    names = {e["tid"]: e["args"]["name"] for e in events(tmp_path / "t.json") if e["name"] == "thread_name"}
+    assert [names[tid] for tid in sorted(names)] == [*came, "gepipe-2", "gepipe-10"]
+
+
 def test_a_wait_has_a_begin_and_an_end_of_one_identifier(tmp_path: Path) -> None:
     trace = ChromeTrace(tmp_path / "t.json", "t")
     begin = perf_counter()

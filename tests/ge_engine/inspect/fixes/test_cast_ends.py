@@ -28,6 +28,17 @@ def test_ends_of_types_that_npu_ge_does_not_read_are_cast_and_keep_their_names(
     np.testing.assert_array_equal(done(x=x.astype(after))["y"], want.astype(after))
 
 
+def test_an_answer_in_half_precision_is_compared_in_half_precision(tmp_path: Path) -> None:
+    """A CPU computes it in float32, and the Cast behind it may take the place of the rounding."""
+    ports = [tensor("x", ("batch", 64), np.float16)], [tensor("y", ("batch", 8), np.float16)]
+    weights = {"w": np.random.default_rng(0).normal(size=(64, 8)).astype(np.float16)}
+    done = mended(save(tmp_path / "m.onnx", [node("MatMul", ["x", "w"], ["y"])], *ports, weights))
+    assert done.ends == {"x": "float32[batch, 64]", "y": "float32[batch, 8]"}
+    proof = done.made["types"].proof
+    assert proof is not None
+    assert proof.deviation == 0
+
+
 def test_others_are_left_alone(tmp_path: Path) -> None:
     ports = [tensor("x", ("batch", 4), np.int64)], [tensor("y", ("batch", 4), np.int64)]
     assert "types" not in mended(save(tmp_path / "m.onnx", [node("Identity", ["x"], ["y"])], *ports)).made

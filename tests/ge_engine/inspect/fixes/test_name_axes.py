@@ -20,6 +20,14 @@ def test_what_an_exporter_wrote_becomes_an_expression(tmp_path: Path) -> None:
     assert mended(path).ends == {"x": "float32[b, 3, height, w]", "y": "float32[b, 3, height/2, w/2]"}
 
 
+def test_what_an_exporter_made_up_for_axes_without_a_name_is_no_name(tmp_path: Path) -> None:
+    """As torch.onnx does, for dynamic_axes={"x": [0, 2, 3]}."""
+    x = tensor("x", ("x_dynamic_axes_1", 3, "x_dynamic_axes_2", "x_dynamic_axes_3"))
+    y = tensor("y", ("MaxPooly_dim_0", 3, "MaxPooly_dim_2", "MaxPooly_dim_3"))
+    ends = mended(save(tmp_path / "m.onnx", POOL, [x], [y])).ends
+    assert ends == {"x": "float32[batch, 3, height, width]", "y": "float32[batch, 3, height/2, width/2]"}
+
+
 def test_a_name_inside_another_is_renamed_on_both_ends(tmp_path: Path) -> None:
     inputs = [tensor("a", ("batch", "seq")), tensor("b", ("batch", "seq_len"))]
     nodes = [node("Concat", ["a", "b"], ["y"], axis=1)]

@@ -57,7 +57,7 @@ class Counted(torch.nn.Module):
         return image.flatten(1).sum(1, keepdim=True) / float(image.shape[3])
 
 def one_batch():
-    return torch.nn.Unflatten(0, (2, 1)), {"image": torch.rand(2, 3)}
+    return torch.nn.Unflatten(0, (2, 1)), torch.rand(2, 3)
 
 class Text(torch.nn.Module):
     def __init__(self):
@@ -148,10 +148,12 @@ def test_a_size_that_became_a_number_is_named(net: Path, tmp_path: Path, kind: s
     assert done.why_not.reason.startswith(f"{axis} of input 'image') cannot vary in what was made")
 
 
-def test_a_batch_that_became_a_number_is_named(net: Path, tmp_path: Path) -> None:
-    (tmp_path / "net.json").write_text('{"model": "net.py:one_batch", "inputs": {"image": ["n", 3]}}')
-    with pytest.raises(ModelError, match="the source does not run on random 1"):
-        convert(str(tmp_path / "net.json"), tmp_path / "net.onnx", Options(python=PYTHON))
+def test_a_model_of_one_batch_size_is_converted_for_that(net: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"the source does not run on input \[1, 3\]") as error:
+        convert(f"{net}:one_batch", tmp_path / "net.onnx", Options(python=PYTHON))
+    assert "in a JSON file a number for an axis that cannot vary" in error.value.fix
+    (tmp_path / "net.json").write_text('{"model": "net.py:one_batch", "inputs": {"input": [2, 3]}}')
+    assert convert(str(tmp_path / "net.json"), tmp_path / "net.onnx", Options(python=PYTHON)).ok
 
 
 def test_ids_stay_whole_numbers_such_as_the_model_takes(net: Path, tmp_path: Path) -> None:
