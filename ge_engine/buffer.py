@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -63,13 +64,19 @@ class Buffer:
         return self.block.nbytes
 
 
-def place(tensors: Sequence[tuple[str, TensorSpec]], gears: Iterable[Gear]) -> dict[str, int]:
+_NO_MORE: Mapping[str, int] = MappingProxyType({})
+
+
+def place(
+    tensors: Sequence[tuple[str, TensorSpec]], gears: Iterable[Gear], least: Mapping[str, int] = _NO_MORE
+) -> dict[str, int]:
     """Where each tensor begins in a block that serves any of these gears.
 
     The largest comes last: so the first rows of all of them lie close together, and one transfer takes them all.
+    least: the bytes of those that take more than what is in them.
     """
     grades = tuple(gears)
-    sizes = {name: max(tensor_nbytes(spec, gear) for gear in grades) for name, spec in tensors}
+    sizes = {name: max(least.get(name, 0), *(tensor_nbytes(spec, gear) for gear in grades)) for name, spec in tensors}
     places, offset = {}, 0
     for name in sorted(sizes, key=sizes.__getitem__):
         places[name] = offset
@@ -77,9 +84,19 @@ def place(tensors: Sequence[tuple[str, TensorSpec]], gears: Iterable[Gear]) -> d
     return places
 
 
-def extent(tensors: Sequence[tuple[str, TensorSpec]], gears: Sequence[Gear], places: Mapping[str, int]) -> int:
+def extent(
+    tensors: Sequence[tuple[str, TensorSpec]],
+    gears: Sequence[Gear],
+    places: Mapping[str, int],
+    least: Mapping[str, int] = _NO_MORE,
+) -> int:
     """The bytes of a block with its tensors at these places, for the largest of these gears."""
-    return max((places[name] + room(tensor_nbytes(spec, gear)) for name, spec in tensors for gear in gears), default=0)
+    ends = (
+        places[name] + room(max(least.get(name, 0), tensor_nbytes(spec, gear)))
+        for name, spec in tensors
+        for gear in gears
+    )
+    return max(ends, default=0)
 
 
 def room(nbytes: int) -> int:

@@ -8,6 +8,7 @@ from ops import ModelError
 from ops.near import near
 
 ONNX, FROZEN = ENDINGS = (".onnx", ".pb")  # npu_ge, too, goes by the ending
+_OTHERS = (".tflite", ".pt", ".pth", ".keras", ".h5", ".safetensors")  # of other frameworks
 
 
 def status_of(path: str, again: str) -> os.stat_result:
@@ -25,6 +26,9 @@ def status_of(path: str, again: str) -> os.stat_result:
         raise ModelError(f"{path} is a folder, not a model", fix=f"name the {' or '.join(ENDINGS)} file in it")
     if not os.path.isfile(path):  # a pipe or a device might never end
         raise ModelError(f"{path} is not a file", fix=f"name a file {' or '.join(ENDINGS)}")
+    if path.endswith(_OTHERS):
+        fix = f"gepipe convert {path} -o model.onnx, which makes ONNX of it or says what that takes"
+        raise ModelError(f"{path} is neither ONNX nor a frozen graph", fix=fix)
     if not status.st_size:
         raise ModelError(f"{path} is empty", fix=again)
     return status

@@ -233,7 +233,7 @@ def _refusal(
     sizes = ", ".join(f"{name} {list(sample)}" for name, sample in samples.items())
     return SpecError(
         f"model '{model}' cannot take {sizes} a sample: {first_line(error)}",
-        fix="use sizes that the model was made for, often multiples of its stride (32)",
+        fix="use sizes that the model was made for: of a picture, often multiples of its stride (32)",
         input=input,
     )
 

@@ -19,6 +19,7 @@ Shape = tuple[int | str | None, ...]
 
 _ROUNDS = 24  # each resolves the shapes that depend on those of the round before
 _SMALL = 1024  # elements; what computes a shape is no larger
+_SLIDING = {"AveragePool", "Conv", "LpPool", "MaxPool"}
 _RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"}
 
 
@@ -69,11 +70,31 @@ def is_fixed(shape: Shape | None) -> bool:
 def infer_strictly(model: onnx.ModelProto) -> onnx.ModelProto:
     """ONNX's own inference; heavy tensors stand in as inputs.
 
-    Errors: what onnx raises when two shapes do not fit together.
+    Errors: what onnx raises when two shapes do not fit together, or an input is too small for a kernel.
     """
     detached = deepcopy(model)
     weights.detach(detached)
-    return onnx.shape_inference.infer_shapes(detached, strict_mode=True, data_prop=True)
+    inferred = onnx.shape_inference.infer_shapes(detached, strict_mode=True, data_prop=True)
+    _check_kernels(inferred)
+    return inferred
+
+
+def _check_kernels(inferred: onnx.ModelProto) -> None:
+    """Where a kernel is larger than what it slides over, onnx finds some size or other, and goes on with that."""
+    shapes = known_shapes(inferred)
+    for node in (node for node in inferred.graph.node if node.op_type in _SLIDING):
+        given = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+        if given.get("ceil_mode") or given.get("auto_pad", b"").startswith(b"SAME"):
+            continue  # these make up for it
+        sizes = (shapes.get(node.input[0]) or ())[2:]
+        weight = shapes.get(node.input[1]) if len(node.input) > 1 else None
+        kernel = given.get("kernel_shape", (weight or ())[2:])
+        pads = given.get("pads", [0] * 2 * len(sizes))
+        around = map(sum, zip(pads, pads[len(sizes) :]))
+        for size, more, length, step in zip(sizes, around, kernel, given.get("dilations", [1] * len(sizes))):
+            if isinstance(size, int) and isinstance(length, int) and size + more < (length - 1) * step + 1:
+                what = f"{node.op_type} '{node.name or node.output[0]}' gets {list(shapes[node.input[0]] or ())}"
+                raise onnx.shape_inference.InferenceError(f"{what}, which is smaller than its kernel")
 
 
 def known_shapes(inferred: onnx.ModelProto) -> dict[str, Shape | None]:

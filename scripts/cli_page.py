@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from html import escape
 from typing import Any
 
 from rule_pages import plain
@@ -59,11 +60,16 @@ def _argument(parameter: Any) -> str:
 
 def _row(parameter: Any) -> tuple[str, str, str]:
     if parameter.param_type_name == "argument":
-        written = f"`{_argument(parameter)}`"
+        written = _code(_argument(parameter))
     else:
         names = [*sorted(parameter.opts, key=len), *parameter.secondary_opts]
         value = "" if parameter.is_flag else f" {parameter.metavar or 'VALUE'}"
-        written = ", ".join(f"`{name}{value}`" for name in names)
+        written = ", ".join(_code(f"{name}{value}") for name in names)
     default = parameter.default
-    shown = "" if default is None or isinstance(default, bool) or parameter.required else f"`{default}`"
-    return written.replace("|", "\\|"), shown.replace("|", "\\|"), plain(" ".join((parameter.help or "").split()))
+    shown = "" if default is None or isinstance(default, bool) or parameter.required else _code(default)
+    return written, shown, plain(" ".join((parameter.help or "").split()))
+
+
+def _code(text: Any) -> str:
+    """In a cell. Within backticks GitHub and the site disagree about how a bar is written."""
+    return f"<code>{escape(str(text)).replace('|', '&#124;')}</code>" if "|" in str(text) else f"`{text}`"

@@ -26,6 +26,7 @@ BY_CHOICE = r"set GEPIPE_HEAVY"  # more than two minutes: run before a release
 BY_HAND = r"run make setup|is not installed"  # reasons that a developer may have
 
 CACHE = pytest.StashKey[str]()
+SHARED = "GEPIPE_TEST_CACHE"  # set by the run that this one is part of: xdist's workers, and what a page tells to test
 
 _unexpected: list[str] = []
 
@@ -34,12 +35,15 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell lets what it starts in the background ignore Ctrl-C; tests that send it, and their children, must not.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # The user's own compile cache is left alone: a run has one, which its tests and what they start share.
-    config.stash[CACHE] = tempfile.mkdtemp(prefix="gepipe-test-cache")
-    os.environ["GEPIPE_CACHE"] = config.stash[CACHE]
+    if SHARED not in os.environ:
+        os.environ[SHARED] = config.stash[CACHE] = tempfile.mkdtemp(prefix="gepipe-test-cache")
+    os.environ["GEPIPE_CACHE"] = os.environ[SHARED]
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    shutil.rmtree(config.stash[CACHE], ignore_errors=True)
+    if CACHE in config.stash:
+        del os.environ[SHARED]
+        shutil.rmtree(config.stash[CACHE], ignore_errors=True)
 
 
 def _allowed() -> Iterator[str]:

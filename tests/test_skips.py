@@ -24,7 +24,7 @@ def test_a_skip_needs_an_agreed_reason(
     monkeypatch.setenv("CI", ci)
     pytester.makeconftest(f"{HOOKS}\nWITHOUT['no_such_module'] = 'no_such_module'\n")
     pytester.makepyfile(f"import pytest\n\ndef test_a():\n    pytest.skip({reason!r})\n\ndef test_b():\n    pass\n")
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     result.assert_outcomes(passed=1, skipped=1)
     assert result.ret == outcome
     if outcome != pytest.ExitCode.OK:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ from .answers import Feeds, Runnable
 BATCHES = (1, 3)  # of random inputs, where the batch varies
 TRACED = 2  # the batch with which PyTorch's exporter runs a model
 Sizes = Mapping[str, int]  # by the name of an axis, or its place, as "x.2"
+_NO_NAME = re.compile(r"unk__\d+")  # what tf2onnx writes for an axis that has none
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ def _shape(port: Port, sizes: Sizes, batch: int, missing: list[str]) -> tuple[in
 def _names(port: Port, axis: int) -> tuple[str, ...]:
     """What an axis may be called, as inspect has it: its name, if it has one, its place, and what it seems to be."""
     assert port.shape is not None
-    dims = tuple("" if dim is None else dim for dim in port.shape)
+    dims = tuple("" if dim is None or _NO_NAME.fullmatch(str(dim)) else dim for dim in port.shape)
     seen = Described(port.name, port.dtype, dims, layout_of(port.name, port.dtype, dims, onnx.GraphProto()))
     named = (str(dims[axis]),) if dims[axis] else ()
     return (*named, place(seen, axis), proposed(seen, axis))

@@ -148,6 +148,12 @@ class Feed:
         if roles is not None:
             made = _tokenized("vocab.txt", self.seen.inputs[0], [names.get(role, "_") for role in roles])
             source.check("the ids of a text; with the model's vocabulary, vocab.txt, they are made here", made)
+        elif all(entry.is_ids for entry in self.seen.inputs):
+            what = ", ".join(entry.name for entry in self.seen.inputs)
+            source.check(
+                f"whole numbers, as of a text, are taken as they are: of {what} it is not clear which takes the ids, "
+                "the mask and the type_ids that ops.Tokenize makes"
+            )
         sizes = {
             entry.dims[axis] or f"dim {axis} of {entry.name}": entry.spec.shape[axis]
             for entry in self.seen.inputs

@@ -33,6 +33,8 @@ def new(
         if vocab is not None and not vocab.is_file():
             raise WrongUse(f"there is no file {vocab}", fix="name a vocabulary, one token a line")
         made = draft(model, place, vocab)
+        if vocab is not None and made.inputs != ("text",):
+            raise WrongUse(f"{model} has no inputs that the ids of a text would fit", fix="leave --vocab out")
         _write(made, place, force)
         following = _next(made, place)
         if as_json:

@@ -9,6 +9,9 @@ import pytest
 
 from ge_engine.guard import Guard
 
+if sys.platform != "linux":
+    pytest.skip("servers and atc run on Linux", allow_module_level=True)
+
 FAMILY = ["/bin/sh", "-c", "sleep 600 & echo up; wait"]
 PARENT = f"""
 import subprocess, sys

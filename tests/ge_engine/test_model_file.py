@@ -33,3 +33,6 @@ def test_what_is_no_model_is_refused_with_the_likely_remedy(tmp_path: Path) -> N
     assert "is a SavedModel" in saved.message
     assert saved.fix == f"make one file of it: gepipe convert {tmp_path / 'saved'} -o model.pb"
     assert "is not a file" in refused(Path("/dev/null")).message
+    (tmp_path / "net.pt").write_bytes(b"PK")
+    assert refused(tmp_path / "net.pt").message == f"{tmp_path / 'net.pt'} is neither ONNX nor a frozen graph"
+    assert refused(tmp_path / "net.pt").fix.startswith(f"gepipe convert {tmp_path / 'net.pt'} -o model.onnx")

@@ -7,6 +7,7 @@ import pytest
 from onnx.shape_inference import InferenceError
 from onnx_files import node, onnx_model, tensor
 
+from ge_engine import runtime
 from ge_engine.shapes import infer_outputs
 
 
@@ -62,3 +63,42 @@ def test_operators_of_onnx_runtime_are_known_to_it() -> None:
 def test_shapes_that_do_not_fit_together_raise() -> None:
     with pytest.raises(InferenceError, match="Concat"):
         outputs([node("Concat", ["x", "w"], ["y"], axis=0)], (2, 3), {"w": np.zeros((1, 4), np.float32)})
+
+
+@pytest.mark.parametrize(("size", "fits"), [(16, True), (15, False), (4, False), (1, False)])
+@pytest.mark.parametrize("kind", ["Conv", "MaxPool"])
+def test_an_input_that_is_smaller_than_a_kernel_is_refused_as_onnx_runtime_does(
+    kind: str, size: int, fits: bool
+) -> None:
+    """ONNX's inference goes on with a size of 0, or below it."""
+    nodes = [
+        node("Conv", ["x", "w"], ["c"], strides=[8])
+        if kind == "Conv"
+        else node("MaxPool", ["x"], ["c"], kernel_shape=[16], ceil_mode=0, auto_pad="NOTSET"),
+        node("ReduceMean", ["c"], ["y"], axes=[2], keepdims=0),
+    ]
+    weights = {"w": np.ones((2, 2, 16), np.float32)}
+    model = onnx_model(nodes, [tensor("x", ("batch", 2, "samples"))], [tensor("y", ("batch", 2))], weights)
+    session = runtime.session(model)
+    x = np.ones((1, 2, size), np.float32)
+    if fits:
+        assert infer_outputs(model, {"x": x.shape}) == {"y": session.run(None, {"x": x})[0].shape}
+        return
+    with pytest.raises(InferenceError, match=rf"{kind} 'c' gets \[1, 2, {size}\], which is smaller than its kernel"):
+        infer_outputs(model, {"x": x.shape})
+    if kind == "Conv":  # a pool of ONNX Runtime may make nothing of it, too
+        with pytest.raises(Exception, match="Invalid input shape"):
+            session.run(None, {"x": x})
+
+
+@pytest.mark.parametrize(
+    "more", [{"pads": [1, 1]}, {"auto_pad": "SAME_UPPER"}, {"ceil_mode": 1, "strides": [2]}, {"kernel_shape": [2]}]
+)
+def test_a_kernel_that_what_is_around_it_makes_room_for_is_not(more: dict[str, Any]) -> None:
+    model = onnx_model(
+        [node("MaxPool", ["x"], ["y"], **{"kernel_shape": [3], **more})],
+        [tensor("x", ("batch", 2, "samples"))],
+        [tensor("y", ("batch", 2, "out"))],
+    )
+    x = np.ones((1, 2, 2), np.float32)
+    assert infer_outputs(model, {"x": x.shape}) == {"y": runtime.session(model).run(None, {"x": x})[0].shape}

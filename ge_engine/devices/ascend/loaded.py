@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ops import DeviceError, TensorSpec
 
-from ...buffer import room, tensor_nbytes
+from ...buffer import tensor_nbytes
 from ...gears import Gear
 from ...stage import StaticGraph
 from .card import Card, Owned
@@ -29,6 +29,7 @@ _DTYPES = {
     "bool": 12,
     "bfloat16": 27,
 }
+_ROUNDED = 4096  # bytes: what a model may take beyond what is in a tensor, and more would be another tensor
 Named = Sequence[tuple[str, TensorSpec]]
 
 
@@ -94,13 +95,19 @@ class Loaded:
             known = next((word for word, number in _DTYPES.items() if number == dtype), f"type {dtype}")
             raise _other(f"{side} '{name}' as {known}", spec.dtype)
         most = max(tensor_nbytes(spec, gear) for gear in self._graphs)
-        if not most <= size <= room(most):
+        if not most <= size <= 2 * most + _ROUNDED:
             raise _other(f"{side} '{name}' of {size:,} bytes", f"{most:,}")
 
     @property
     def gear_nbytes(self) -> int:
         """The bytes of the input that says the gear; 0 where there is none."""
         return 0 if self._gear_index is None else int(self.in_sizes[self._gear_index])
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The bytes that it takes for each tensor, by what the file calls an input, and the stage an output."""
+        names = (*self._names, *(name for name, _ in self._outputs))
+        return dict(zip(names, (*self.in_sizes, *self.out_sizes)))
 
     def bind(self, part: Owned, inputs: Mapping[str, int], outputs: Mapping[str, int], gear_input: int) -> Bound:
         """Data sets of these addresses, by name. Errors: DeviceError."""

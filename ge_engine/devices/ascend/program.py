@@ -65,17 +65,8 @@ class AscendProgram:
         self._slots = slots
         self._rows = rows
         self._troubles = troubles
-        full = tuple(gear.with_batch(rows) for gear in stage.gears)
-        self._in_places, self._out_places = place(self._stage.inputs, full), place(self._stage.outputs, full)
-        self._in_extent = extent(self._stage.inputs, full, self._in_places)
-        self._out_extent = extent(self._stage.outputs, full, self._out_places)
-        self._spans: dict[Gear, tuple[Spans, Spans]] = {
-            gear: (
-                spans(self._stage.inputs, gear, self._in_places),
-                spans(self._stage.outputs, gear, self._out_places),
-            )
-            for gear in self._graphs
-        }
+        self._full = tuple(gear.with_batch(rows) for gear in stage.gears)
+        self._lay_out({})
         self._cards = list({lane.card.number: lane.card for lane in lanes}.values())
         self._parts: list[Owned] = [card.part() for card in self._cards]
         self._part_of = dict(zip((card.number for card in self._cards), self._parts))
@@ -88,6 +79,7 @@ class AscendProgram:
                 own = [lane for lane in lanes if lane.card is card]
                 streams = len({lane.queue for lane in own})
                 check_fits(card, stage.graph.name, self._paths(), streams, len(own), self._in_extent + self._out_extent)
+            self._load(lanes)
             for lane in lanes:
                 self._seats[lane] = self._seat(lane)
         except BaseException:
@@ -134,6 +126,27 @@ class AscendProgram:
         for card, part in zip(self._cards, self._parts):
             self._troubles(card.end(part))
         self._let_go()
+
+    def _load(self, lanes: Sequence[Lane]) -> None:
+        """The models, onto each queue; and room for what they take of each tensor, which may be rounded up."""
+        sizes: dict[str, int] = {}
+        for lane in lanes:
+            with lane.card.current():
+                for path in self._paths():
+                    for name, size in self._model(lane.queue, path, self._part_of[lane.card.number]).sizes.items():
+                        sizes[name] = max(size, sizes.get(name, 0))
+        self._lay_out({key: sizes[name] for key, name in self._file_names.items() if name in sizes} | sizes)
+
+    def _lay_out(self, least: Mapping[str, int]) -> None:
+        """Where each tensor is in the blocks, on the card and on the host."""
+        inputs, outputs = self._stage.inputs, self._stage.outputs
+        self._in_places, self._out_places = place(inputs, self._full, least), place(outputs, self._full, least)
+        self._in_extent = extent(inputs, self._full, self._in_places, least)
+        self._out_extent = extent(outputs, self._full, self._out_places, least)
+        self._spans: dict[Gear, tuple[Spans, Spans]] = {
+            gear: (spans(inputs, gear, self._in_places), spans(outputs, gear, self._out_places))
+            for gear in self._graphs
+        }
 
     def _seat(self, lane: Lane) -> Seat:
         part = self._part_of[lane.card.number]

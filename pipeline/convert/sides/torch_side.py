@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)  # of forward's parameters
+_FORM = 'return the model with its example inputs by name: (model, {"x": tensor})'
 
 
 class Input(NamedTuple):
@@ -38,10 +38,10 @@ def main(job_file: str) -> None:
     model, examples = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
     if isinstance(model, type) or not hasattr(model, "eval"):
         what = f"the class {model.__name__}" if isinstance(model, type) else f"a {type(model).__name__}"
-        refuse(f"{job['function']} returned {what}, not a torch.nn.Module, or one with its example inputs")
+        refuse(f"{job['function']} returned {what}, not a torch.nn.Module, or one with its example inputs", _FORM)
     model.eval()
     own = parameters_of(model)
-    inputs = inputs_of(job["inputs"], examples, own, job["function"])
+    inputs = inputs_of(job["inputs"], examples, list(own), job["function"])
     model, names, told = in_order(model, list(inputs), own)
     inputs = {name: inputs[name] for name in names}
     if job["do"] == "export":
@@ -51,9 +51,9 @@ def main(job_file: str) -> None:
     Path(job["report"]).write_text(json.dumps(report), encoding="utf-8")
 
 
-def refuse(message: str, fix: str = "") -> NoReturn:
+def refuse(message: str, fix: str) -> NoReturn:
     """End, with what was wrong and what to do."""
-    sys.exit(f"gepipe: {message}" + (f"\nfix: {fix}" if fix else ""))
+    sys.exit(f"gepipe: {message}\nfix: {fix}")
 
 
 def called(function: str, folder: str) -> Any:
@@ -112,8 +112,7 @@ def inputs_of(wanted: Mapping[str, Any], examples: Any, own: Sequence[str], func
     if not wanted and not given:
         refuse(
             f"{function} returned a model alone",
-            "return the model and example inputs by name, or list the inputs in a JSON file, as "
-            '{"x": ["batch", 3, 224, 224]}',
+            f'{_FORM}; or list the inputs in a JSON file, as {{"x": ["batch", 3, 224, 224]}}',
         )
     if not wanted:
         return {name: Input(dtype_of(x), ["batch", *x.shape[1:]], x) for name, x in given.items()}
@@ -128,12 +127,13 @@ def examples_of(examples: Any, names: Sequence[str], own: Sequence[str], functio
         named = dict(examples)
     else:
         listed = examples if isinstance(examples, (tuple, list)) else (examples,)
-        named = dict(zip(names or [*own, *(f"input{i}" for i in range(len(own), len(listed)))], listed))
+        known = names or own
+        named = dict(zip([*known, *(f"input{i}" for i in range(len(known), len(listed)))], listed))
     others = [name for name, x in named.items() if not hasattr(x, "dtype") or not len(x.shape)]
     if others:
-        refuse(f"{function} returned example inputs that are no tensors with a batch: {', '.join(others)}")
+        refuse(f"{function} returned example inputs that are no tensors with a batch: {', '.join(others)}", _FORM)
     if not named:
-        refuse(f"{function} returned no example inputs")
+        refuse(f"{function} returned no example inputs", _FORM)
     if names and set(named) != set(names):
         refuse(
             f"{function} returned examples for {', '.join(named)}, and the JSON file has inputs {', '.join(names)}",
@@ -168,24 +168,26 @@ def shown(shape: Sequence[Any]) -> str:
     return f"[{', '.join(map(str, shape))}]"
 
 
-def parameters_of(model: Any) -> list[str]:
-    """What `forward` calls its inputs, as far as it can be told."""
+def parameters_of(model: Any) -> dict[str, bool]:
+    """What `forward` calls its inputs, as far as it can be told, and whether they may go by place."""
     try:
         parameters = inspect.signature(model.forward).parameters.values()
     except (TypeError, ValueError):  # compiled code need not tell
-        return []
-    return [one.name for one in parameters if one.kind in _NAMED]
+        return {}
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return {one.name: one.kind is not inspect.Parameter.KEYWORD_ONLY for one in parameters if one.kind in named}
 
 
-def in_order(model: Any, names: list[str], own: Sequence[str]) -> tuple[Any, list[str], str]:
+def in_order(model: Any, names: list[str], own: Mapping[str, bool]) -> tuple[Any, list[str], str]:
     """What takes tensors by place, the names in that order, and what to say of it.
 
-    Inputs go by name where `forward` has parameters of these names, else by place.
+    Inputs go by name where `forward` has parameters of these names, else by place. own: as parameters_of.
     """
+    placed = [name for name, by_place in own.items() if by_place]
     if all(name in own for name in names):
         ordered = [name for name in own if name in names]
-        return (model if ordered == own[: len(names)] else by_name(model, ordered)), ordered, ""
-    pairs = list(zip(names, own))
+        return (model if ordered == placed[: len(names)] else by_name(model, ordered)), ordered, ""
+    pairs = list(zip(names, placed))
     if any(name != parameter and name in own for name, parameter in pairs):
         refuse(
             f"inputs {', '.join(names)} go by place to forward({', '.join(own)}), where some of these names stand "
@@ -239,7 +241,7 @@ def export(model: Any, inputs: Mapping[str, Input], job: Mapping[str, Any]) -> d
     axes = {name: dict(varying(spec)) for name, spec in inputs.items()}
     batch = next((dims[0] for dims in axes.values() if 0 in dims), None)
     if batch:
-        axes.update({name: {0: batch} for name in names})
+        axes.update({name: {0: batch} for name, tensor in zip(names, made) if len(tensor.shape)})
     torch.onnx.export(
         model,
         arguments,

@@ -215,7 +215,7 @@ def test_given_inputs_are_compared_too(net: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        ("alone", "returned a model alone\nfix: return the model and example inputs by name"),
+        ("alone", "returned a model alone\nfix: return the model with its example inputs by name"),
         ("none", "returned a int, not a torch.nn.Module"),
         ("rihgt", "has no function rihgt\nfix: did you mean 'right'?"),
         ("VALUE", "has no function VALUE\nfix: it has alone, ends, fixed, kind, lookup, masked, none"),

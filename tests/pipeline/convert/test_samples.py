@@ -76,6 +76,8 @@ def test_axes_without_a_size_are_asked_for_all_at_once() -> None:
 
 def test_an_axis_goes_by_its_name_its_place_or_what_it_seems_to_be() -> None:
     assert by_name([IDS, IMAGE], [{"ids.1": 6, "height": 5}]) == ({"length": 6, "image.2": 5},)
+    from_tensorflow = Port("image", "uint8", ("unk__1", "unk__2", "unk__3", 3))
+    assert by_name([from_tensorflow], [{"height": 5, "width": 6}]) == ({"image.1": 5, "image.2": 6},)
     assert place_of("length", [IMAGE, IDS]) == ("ids", 1)
     assert (batch_axis([IMAGE], {}), batch_axis([IDS], {}), batch_axis([IDS], {"batch": 4})) == ("image.0", "batch", "")
 

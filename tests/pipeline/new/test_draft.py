@@ -319,6 +319,12 @@ def test_inputs_without_a_role_are_taken_as_they_are(tmp_path: Path) -> None:
     assert (run(place, input_1=one, class_=one)["class_2"] == -2).all()
 
 
+def test_ids_that_tokenize_does_not_make_are_told(tmp_path: Path) -> None:
+    made, _, _ = drafted(ids(tmp_path / "m.onnx", ("input_ids", "position_ids"), np.int64), tmp_path)
+    assert made.inputs == ("input_ids", "position_ids")
+    assert "of input_ids, position_ids it is not clear which takes the ids" in texts_of(made)
+
+
 def test_a_frozen_graph_is_drafted_too(tmp_path: Path) -> None:
     pytest.importorskip("openvino")
     made, place, _ = drafted(dense_graph(tmp_path / "dense.pb"), tmp_path)

@@ -54,6 +54,12 @@ def test_json_holds_the_kind_the_checks_and_the_commands(model: Path) -> None:
     assert gepipe("check", "deep/er/scale.py").exit_code == 0
 
 
+def test_a_vocabulary_that_nothing_reads_is_no_use(model: Path) -> None:
+    Path("vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n", encoding="utf-8")
+    assert "has no inputs that the ids of a text would fit" in failed(2, "new", str(model), "--vocab", "vocab.txt")
+    assert not Path("graph.py").exists()
+
+
 def test_a_batch_that_the_file_fixes_is_in_the_commands(model: Path) -> None:
     scale_model(Path("four.onnx"), dims=(4, 4))
     result = gepipe("new", "four.onnx")

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
+import shutil
 import socketserver
 import subprocess
 import sys
@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny
-from command_line import MAIN
+from click.testing import Result
+from command_line import gepipe
 from foreign import environment
 from triton_servers import Start
 
@@ -36,19 +37,7 @@ pipeline.output(y=y, above=tiny_ops.Above(3)(y))
 """
 
 
-def gepipe(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join([str(Path(tiny.__file__).parent), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": path}
-    command = [*MAIN, *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-
-
-def export_vector(folder: Path) -> Path:
-    tiny.vector_model(folder)
-    (folder / "graph.py").write_text(GRAPH)
-    done = gepipe("export", "graph.py", "-o", "models", "--gears", "1,2", folder=folder)
-    assert done.returncode == 0, done.stderr
-    return folder / "models"
+XX
 
 
 def test_an_export_is_free_of_findings_and_says_which_gears_it_adds(tmp_path: Path) -> None:

@@ -3,11 +3,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import pytest
 import tiny
 from acl_sim import World
+from ascend_cases import chain
 from card import geared
 
 from ge_engine.devices.ascend import library
@@ -52,6 +54,7 @@ def test_a_file_of_the_stage_is_taken(opened: Card, tmp_path: Path) -> None:
         ((("x", TensorSpec("float32", (7,))),), OUT, (1, 2, 4), "input 'x' of 96 bytes, the stage 112"),
         (IN, (("y", TensorSpec("float32", (1000,))),), (1, 2, 4), "output 'y' of 96 bytes, the stage 16,000"),
         (IN, (("y", TensorSpec("bool", (6,))),), (1, 2, 4), "output 'y' as float32, the stage bool"),
+        ((("x", TensorSpec("float32", (1000,))),), OUT, (1, 2, 4), "input 'x' of 96 bytes, the stage 16,000"),
     ],
 )
 def test_a_file_of_another_stage_is_refused(
@@ -64,13 +67,22 @@ def test_a_file_of_another_stage_is_refused(
     assert error.value.fix.startswith("gepipe cache clear")
 
 
-def test_sizes_that_are_rounded_as_a_card_may_round_them_are_taken(
-    opened: Card, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("step", [32, 512, 2048])
+def test_a_model_that_rounds_the_sizes_of_its_tensors_up_has_room_for_them(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
+    """The simulator refuses buffers that overlap."""
     mdl = sys.modules["acl"].mdl
-    exact = mdl.get_output_size_by_index
-    monkeypatch.setattr(mdl, "get_output_size_by_index", lambda desc, index: -(-exact(desc, index) // 32) * 32 + 32)
-    assert loaded(opened, geared(tmp_path)).out_sizes == [128]
+    for side in ("input", "output"):
+        exact = getattr(mdl, f"get_{side}_size_by_index")
+        rounded = partial(lambda exact, desc, index: -(-exact(desc, index) // step) * step + step, exact)
+        monkeypatch.setattr(mdl, f"get_{side}_size_by_index", rounded)
+    plan = chain(tmp_path).compile(gears=(1, 2, 4))
+    samples = tiny.vectors(7)
+    with plan.session() as session:
+        wanted = session.run_batch(samples)
+    with plan.session("npu:0") as session:
+        assert all(map(tiny.same, session.run_batch(samples), wanted))
 
 
 @pytest.mark.parametrize(("dims", "right"), [([1, 4], True), ([4], True), ([9], False)])
