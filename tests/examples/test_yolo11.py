@@ -90,8 +90,9 @@ def test_sizes_mixed_in_one_batch_equal_single_runs() -> None:
 
 
 def test_two_photos_in_turn_never_leak_into_each_other() -> None:
-    with detector(height=320, width=320).compile(streams=2).session() as session:
+    with detector(height=160, width=160).compile(streams=2).session() as session:
         solo = {name: session.run(image=photo(name)) for name in ("bus", "zidane")}
+        assert not same(solo["bus"], solo["zidane"])
 
         def alternate(first: int) -> bool:
             names = ["bus", "zidane"] * 25
@@ -116,15 +117,15 @@ def test_every_static_graph_is_static_and_alone_gives_the_sessions_heads(plan: P
             assert_static(static, feeds)
 
 
-@pytest.mark.parametrize("filler", [0, 255])
-def test_padding_never_reaches_the_real_rows_of_a_static_graph(plan: Plan, filler: int) -> None:
+def test_padding_never_reaches_the_real_rows_of_a_static_graph(plan: Plan) -> None:
     (built,) = plan.built.values()
     static = next(static for gear, static in built.static.items() if gear.batch == 4)
     rng = np.random.default_rng(0)
     pixels = rng.integers(0, 256, (4, 640, 640, 3), dtype=np.uint8)
     want = run_alone(static, {"letterbox.image": pixels})["output0"]
-    pixels[3] = filler
-    assert run_alone(static, {"letterbox.image": pixels})["output0"][:3].tobytes() == want[:3].tobytes()
+    for filler in (0, 255):
+        pixels[3] = filler
+        assert run_alone(static, {"letterbox.image": pixels})["output0"][:3].tobytes() == want[:3].tobytes()
 
 
 def test_nothing_is_copied(plan: Plan) -> None:

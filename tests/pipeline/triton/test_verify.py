@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import socketserver
 import subprocess
 import sys
@@ -12,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny
-from click.testing import Result
 from command_line import gepipe
 from foreign import environment
 from triton_servers import Start
@@ -37,18 +35,26 @@ pipeline.output(y=y, above=tiny_ops.Above(3)(y))
 """
 
 
-XX
+pytestmark = pytest.mark.usefixtures("project")  # each test is in tmp_path
+
+
+def export_vector(folder: Path) -> Path:
+    tiny.vector_model(folder)
+    (folder / "graph.py").write_text(GRAPH)
+    done = gepipe("export", "graph.py", "-o", "models", "--gears", "1,2")
+    assert done.exit_code == 0, done.stderr
+    return folder / "models"
 
 
 def test_an_export_is_free_of_findings_and_says_which_gears_it_adds(tmp_path: Path) -> None:
     tiny.vector_model(tmp_path)
     (tmp_path / "graph.py").write_text(GRAPH)
     for repository, gears in (("one", []), ("many", ["--gears", "1,4"])):
-        done = gepipe("export", "graph.py", "-o", repository, *gears, folder=tmp_path)
+        done = gepipe("export", "graph.py", "-o", repository, *gears)
         told = "dense: gears 1,4: a server merges to any size, so 1,2,3,4 are compiled"
         assert (told in done.stdout.splitlines()) == bool(gears), done.stderr
-        linted = gepipe("lint", repository, "--strict", folder=tmp_path)
-        assert linted.returncode == 0, linted.stdout
+        linted = gepipe("lint", repository, "--strict")
+        assert linted.exit_code == 0, linted.stdout
 
 
 def spoil(root: Path) -> None:
@@ -65,10 +71,10 @@ def spoil(root: Path) -> None:
 @pytest.mark.parametrize("target", TARGETS)
 def test_export_lint_and_verify_succeed_one_after_the_other(target: str, tmp_path: Path) -> None:
     export_vector(tmp_path)
-    linted = gepipe("lint", "models", "--target", target, folder=tmp_path)
-    assert linted.returncode == 0, linted.stdout
-    done = gepipe("verify", "models", "--target", target, folder=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
+    linted = gepipe("lint", "models", "--target", target)
+    assert linted.exit_code == 0, linted.stdout
+    done = gepipe("verify", "models", "--target", target)
+    assert done.exit_code == 0, done.stdout + done.stderr
     assert "verify runs the code that is in the repository" in done.stderr
     lines = done.stdout.splitlines()
     for model in ("vector", "vector_v1", "vector_1_host0", "vector_1_dense", "vector_1_host2"):
@@ -106,20 +112,20 @@ def test_the_exported_script_needs_tritonclient_alone_and_says_what_is_wrong(
 def test_a_running_server_is_verified_by_its_address(tmp_path: Path, triton_server: Start) -> None:
     root = export_vector(tmp_path)
     server = triton_server(root)
-    done = gepipe("verify", "models", "--url", server.url, folder=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = gepipe("verify", "models", "--url", server.url)
+    assert done.exit_code == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1] == "verified: 18 of 18 answers right"
     spoil(root)
-    done = gepipe("verify", "models", "--url", server.url, folder=tmp_path)
-    assert done.returncode == 1
+    done = gepipe("verify", "models", "--url", server.url)
+    assert done.exit_code == 1
     assert "NO  vector_v1, request 1, alone: y: differs by 1.0e-03, more than 1e-04" in done.stdout.splitlines()
     assert done.stdout.splitlines()[-1] == "NOT verified: 16 of 18 answers right"
 
 
 def test_a_repository_without_golden_requests_is_told_so(tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
-    done = gepipe("verify", "models", "--url", "127.0.0.1:1", folder=tmp_path)
-    assert done.returncode == 1
+    done = gepipe("verify", "models", "--url", "127.0.0.1:1")
+    assert done.exit_code == 1
     assert "models carries no golden requests" in done.stderr
 
 
@@ -153,8 +159,8 @@ def test_what_verify_lacks_is_said_before_a_server_is_started(tmp_path: Path) ->
 def test_a_port_that_speaks_no_http_is_named(tmp_path: Path, triton_server: Start) -> None:
     root = export_vector(tmp_path)
     server = triton_server(root)
-    done = gepipe("verify", "models", "--url", server.grpc_url, folder=tmp_path)
-    assert done.returncode == 1
+    done = gepipe("verify", "models", "--url", server.grpc_url)
+    assert done.exit_code == 1
     assert f"ServerError: {server.grpc_url} does not answer by HTTP: " in done.stderr
     assert "give its HTTP port; 8000 is the usual one" in done.stderr
     script = [sys.executable, str(root / "vector_v1" / "1" / "verify.py"), server.grpc_url]

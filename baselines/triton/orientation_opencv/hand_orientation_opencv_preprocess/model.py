@@ -32,6 +32,7 @@ class TritonPythonModel:
 def preprocess(jpeg: bytes) -> np.ndarray:
     """float32[3,224,224]."""
     image = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR)
+    assert image is not None
     scale = SHORTER / min(image.shape[:2])
     height, width = int(image.shape[0] * scale), int(image.shape[1] * scale)
     resized = cv2.resize(image, (width, height), interpolation=cv2.INTER_LINEAR)
