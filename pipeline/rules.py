@@ -144,8 +144,8 @@ _RULES = (
     Rule(
         "G18",
         "the settings fit the models",
-        "A model whose batch is fixed runs in that gear only; a setting for a model that is not there does nothing, and "
-        "a preferred batch that is no gear gains nothing.",
+        "A model whose batch is fixed runs in that gear only; a setting for a model that is not there does nothing, "
+        "and a preferred batch that is no gear gains nothing.",
         'pipeline.output(y=Model("weights/one_sample.onnx")(x))\npipeline.compile(gears=(1, 2, 4))',
         'pipeline.output(y=Model("weights/dense.onnx")(x))\npipeline.compile(gears=(1, 2, 4))',
     ),

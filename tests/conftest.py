@@ -20,7 +20,7 @@ WITHOUT = {  # a module: the reasons that hold where it is not installed
     "prometheus_client": r"prometheus_client",  # metrics are read once, with the newest numpy
     "openvino": r"could not import 'openvino'",  # TensorFlow graphs are run once, with the newest numpy
     "mypy": r"mypy",  # types are checked once, with the newest numpy
-    "torch": r"torch",  # 200 MB, for what it converts; GEPIPE_TORCH_PYTHON names a Python that has it
+    "torch": r"torch",  # 200 MB, for what it converts; GEPIPE_TORCH names a Python that has it
 }
 BY_CHOICE = r"set GEPIPE_HEAVY"  # more than two minutes: run before a release
 BY_HAND = r"run make setup|is not installed"  # reasons that a developer may have

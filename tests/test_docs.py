@@ -131,7 +131,7 @@ def shell_for(page: str, folder: Path) -> Shell:
     """A shell; for a page that converts a model of PyTorch one that knows the Python in which torch is."""
     if "import torch\n" not in TEXTS[page]:
         return Shell(folder)
-    python = os.environ.get("GEPIPE_TORCH_PYTHON")
+    python = os.environ.get("GEPIPE_TORCH")
     if python is None:
         pytest.importorskip("torch")
         return Shell(folder)

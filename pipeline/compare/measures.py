@@ -11,7 +11,7 @@ from ops import Array
 
 LARGEST = 65504.0  # of fp16
 VANISHES = 2.0**-25  # up to here fp16 is 0
-_PIECE = 1 << 18  # values that are measured at once: they stay in a CPU's cache
+_PIECE = 1 << 13  # values that are measured at once: they stay in a cache, and are too few for BLAS to start threads
 _ALMOST_ZERO = 1e-7  # keeps a relative error finite
 
 

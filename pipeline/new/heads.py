@@ -15,6 +15,8 @@ from .source import Source, identifier, quoted
 def write_outputs(source: Source, seen: Look, guess: Guess, given: Sequence[str], taken: Sequence[str]) -> None:
     """given: what the model is called with. taken: names that no output may have."""
     (_, head), kind, call = seen.outputs[0], guess.kind, f"model({', '.join(given)})"
+    if head.dtype == "float16":
+        head, call = TensorSpec("float32", head.shape), f'ops.Cast("float32")({call})'
     if kind is Kind.DETECTOR:
         _boxes(source, seen.model.labels, call, head)
     elif kind is Kind.CLASSIFIER:

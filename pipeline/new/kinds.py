@@ -35,6 +35,7 @@ class Guess:
     probabilities: bool = False
 
 
+FLOATS = ("float32", "float16")  # ops read the first
 _VECTOR = re.compile(r"feat|embed|emb|vector|pooled|latent", re.IGNORECASE)
 _CLASS = re.compile(r"logit|prob|class|score|softmax|cls", re.IGNORECASE)
 _USUAL_LENGTHS = (128, 256, 384, 512, 640, 768, 1024, 1280, 1536, 2048)  # of vectors
@@ -46,10 +47,10 @@ _THROUGH = ("Identity", "Reshape", "Flatten", "Squeeze", "Cast")
 def kind_of(seen: Look) -> Guess:
     """What the model is for."""
     name, head = seen.outputs[0]
-    plain = len(seen.outputs) == 1 and head.is_fixed and head.dtype == "float32"
+    plain = len(seen.outputs) == 1 and head.is_fixed and head.dtype in FLOATS
     if seen.picture is not None:
         return _of_picture(seen, name, head) if plain else Guess(Kind.PICTURE, _several(seen))
-    if all(entry.is_ids for entry in seen.inputs) and head.is_fixed and head.dtype == "float32":
+    if all(entry.is_ids for entry in seen.inputs) and head.is_fixed and head.dtype in FLOATS:
         if head.rank == 1:
             return Guess(Kind.TEXT_ENCODER)
         if head.rank == 2 and head.shape[0] == seen.inputs[0].spec.shape[0]:

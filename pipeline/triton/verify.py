@@ -68,7 +68,8 @@ def verify_url(directory: Path, url: str) -> Verdict:
 def _golden_requests(directory: Path) -> list[dict[str, Any]]:
     files = golden_files(directory)
     if not files:
-        raise ServerError(f"{directory} carries no golden requests", fix="export it with `gepipe export`")
+        fix = "write it with `gepipe export`, or `gepipe convert`"
+        raise ServerError(f"{directory} carries no golden requests", fix=fix)
     try:
         import tritonclient.http  # noqa: F401 - the question is whether it can be
     except (ImportError, RuntimeError) as error:  # the latter where it was installed without that half

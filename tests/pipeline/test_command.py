@@ -18,11 +18,14 @@ from pipeline import Deployment, cli
 
 def test_debug_shows_the_traceback(graph: Path) -> None:
     graph.write_text("x = 1 / 0\n", encoding="utf-8")
-    for command in ("check", "plan", "run"):
-        result = process(command, "graph.py", "--debug")
-        assert result.returncode == 1
-        assert b"Traceback" in result.stderr
-        assert b"ZeroDivisionError" in result.stderr
+    result = process("check", "graph.py", "--debug")
+    assert result.returncode == 1
+    assert b"Traceback" in result.stderr
+    assert b"ZeroDivisionError" in result.stderr
+    for command in ("plan", "run"):
+        error = gepipe(command, "graph.py", "--debug").exception
+        assert error is not None
+        assert isinstance(error.__cause__, ZeroDivisionError)
 
 
 def test_wrong_use_is_2_with_the_near_miss(graph: Path) -> None:

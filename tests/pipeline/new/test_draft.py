@@ -200,7 +200,17 @@ CASES: dict[str, tuple[Any, Kind, str, dict[str, Any]]] = {
         lambda p: same_size(p, np.float32, ("n", 3, 32, 48)), Kind.MASKS, "take the largest channel", {"y": 3},
     ),
     "half precision": (
-        lambda p: same_size(p, np.float16, ("n", 3, 32, 48)), Kind.PICTURE, "it gives y float16[3,32,48]", {"y": 3},
+        lambda p: same_size(p, np.float16, ("n", 3, 32, 48)), Kind.MASKS, "take the largest channel", {"y": 3},
+    ),
+    "classes in half precision": (
+        lambda p: net(p, [node("GlobalAveragePool", ["x"], ["p"]), node("Flatten", ["p"], ["logits"])],
+                      tensor("x", ("n", 3, 32, 32), np.float16), tensor("logits", ("n", 3), np.float16)),
+        Kind.CLASSIFIER, "no names of its 3 classes", {"scores": 3, "classes": 3},
+    ),
+    "a vector in half precision": (
+        lambda p: net(p, [node("GlobalAveragePool", ["x"], ["p"]), node("Flatten", ["p"], ["embedding"])],
+                      tensor("x", ("n", 3, 32, 32), np.float16), tensor("embedding", ("n", 3), np.float16)),
+        Kind.IMAGE_ENCODER, "of length 1", {"vector": 3},
     ),
     "grey": (
         lambda p: same_size(p, np.float32, ("n", 1, 32, 48)), Kind.MASKS, "0..1; the mean and std", {"y": 1},
