@@ -18,6 +18,7 @@ import subprocess, sys
 from ge_engine.guard import Guard
 leader = subprocess.Popen({FAMILY}, start_new_session=True)
 guard = Guard(leader.pid)
+print("guarded", flush=True)
 sys.stdin.readline()
 """
 
@@ -27,7 +28,7 @@ def test_what_a_killed_process_has_started_ends_with_it_and_so_does_what_that_ha
     command = [sys.executable, "-c", PARENT]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
-        assert parent.stdout.readline() == "up\n"
+        assert {parent.stdout.readline(), parent.stdout.readline()} == {"up\n", "guarded\n"}
         parent.send_signal(how)
         assert parent.stdout.read() == ""  # nobody has it open any more: not the leader, nor its child
 
