@@ -109,10 +109,10 @@ NPU_GE = (
     Entry(
         r"E16002|No parser is registered for",
         "an operator of this opset has no parser",
-        "export for opset 17 or lower, or without the operator",
+        "export for opset 18 or lower, or without the operator",
         "V24",
     ),
-    Entry(r"E19010", "GE does not support the graph", "export for opset 17 or lower; try the file with atc", "V24"),
+    Entry(r"E19010", "GE does not support the graph", "export for opset 18 or lower; try the file with atc", "V24"),
     Entry(
         r"session_->AddGraph failed, ret is:",
         "GE did not take the graph's options",
