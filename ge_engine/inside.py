@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from ops import Array
 from . import weights
 from .layers import layer_outputs
 from .skeleton import read_loosely, tensors
+from .whole_file import write_whole
 
 
 class Inside:
@@ -36,6 +36,4 @@ def write_graph(path: Path, target: Path) -> None:
     """
     graph = read_loosely(str(path))
     weights.detach(graph)
-    fresh = target.with_name(f".{target.name}.{os.getpid()}")
-    fresh.write_bytes(graph.SerializeToString())
-    os.replace(fresh, target)
+    write_whole(target, graph.SerializeToString())

@@ -14,7 +14,7 @@ from ops import Array, Asset, Edge, ModelError, Op, SpecError, TensorSpec
 from ops.near import near
 from ops.op import Sink
 
-from . import model_specs, runtime
+from . import model_inputs, model_specs, runtime
 from .inline import inline
 from .labels import labels_of
 from .model_file import FROZEN
@@ -106,12 +106,12 @@ class Model(Op[Outputs]):
     @property
     def fixed_batch(self) -> int | None:
         """The only batch size that the file declares to take; None where any will do."""
-        return model_specs.fixed_batch(self.skeleton)
+        return model_inputs.fixed_batch(self.skeleton)
 
     @property
     def declared_inputs(self) -> tuple[TensorSpec | None, ...]:
         """What the file itself says of each input, of one sample; None where it leaves a size open."""
-        return model_specs.declared_inputs(self.skeleton)
+        return model_inputs.declared_inputs(self.skeleton)
 
     @property
     def labels(self) -> tuple[str, ...]:

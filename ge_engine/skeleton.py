@@ -92,6 +92,7 @@ def _prepared(path: str) -> onnx.ModelProto:
         if model.functions:
             model = onnx.inliner.inline_local_functions(model)
         _check_text(model)
+        _check_dense(model.graph)
         _lift(model)
         for tensor in tensors(model.graph):
             if weights.is_heavy(tensor):
@@ -168,7 +169,8 @@ def _parse(path: str) -> onnx.ModelProto:
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}", fix="look at its permissions") from error
     except wire.Truncated as error:
-        raise ModelError(f"{path} is not an ONNX model, or is cut short: {error}", fix=_EXPORT) from error
+        what, fix = _other_than_onnx(path)
+        raise ModelError(f"{path} is {what or f'not an ONNX model, or is cut short: {error}'}", fix=fix) from error
     try:
         model = onnx.ModelProto.FromString(stripped)
     except ProtobufError as error:
@@ -176,6 +178,27 @@ def _parse(path: str) -> onnx.ModelProto:
     if not model.ir_version or not model.opset_import or not model.HasField("graph"):
         raise ModelError(f"{path} is not an ONNX model", fix=f"name an .onnx file, or {_EXPORT}")
     return model
+
+
+def _other_than_onnx(path: str) -> tuple[str, str]:
+    """What a download leaves in a model's place, and the fix; "" for what is nothing known."""
+    with open(path, "rb") as file:
+        start = file.read(64).lstrip().lower()
+    if start.startswith(b"version https://git-lfs"):
+        return "a pointer of Git LFS: the model itself was not fetched", "fetch it: git lfs pull"
+    if start.startswith((b"<!doctype html", b"<html")):
+        return "a web page, not a model", "download the file itself: of a page on GitHub, its raw form"
+    return "", _EXPORT
+
+
+def _check_dense(graph: onnx.GraphProto) -> None:
+    """Refuse weights that are stored sparse: no shape can be inferred from them."""
+    for inner in graphs(graph):
+        for tensor in inner.sparse_initializer:
+            raise ModelError(
+                f"its weight {tensor.values.name!r} is a sparse_initializer, of which no shape can be inferred",
+                fix="store it dense, as an initializer of its whole shape",
+            )
 
 
 def _lift(model: onnx.ModelProto) -> None:

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file, or replace it, in one step. Errors: OSError; then what was there is still there.
 
     Of a symbolic link it is the file that is replaced; what is no file, as /dev/null, is refused: root could do it.
@@ -16,7 +16,7 @@ def write_whole(path: Path, text: str) -> None:
     path = replaceable(path)
     fresh = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}")
     try:
-        fresh.write_text(text, encoding="utf-8")
+        fresh.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
         os.replace(fresh, path)
     finally:
         fresh.unlink(missing_ok=True)

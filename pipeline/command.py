@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from math import isfinite
@@ -16,6 +19,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from ge_engine.whole_file import replaceable
 from ops import DeviceError, SpecError, ValidationError, WrongUse
 
 from .trouble import print_findings, say
@@ -143,6 +147,33 @@ def errors(debug: bool) -> Iterator[None]:
             raise
         err.print(Text(say(error), style="red"), soft_wrap=True)
         raise typer.Exit(WRONG_USE if isinstance(error, WrongUse) else FAILED) from None
+
+
+_PLACE = "name a file in a folder that is there, and that you may write to"
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextmanager
+def writing(place: Path) -> Iterator[None]:
+    """Say of an OSError which place could not be written. Errors: WrongUse."""
+    try:
+        yield
+    except OSError as error:
+        fix = "make room there, or name a place on another disk" if error.errno in _NO_ROOM else _PLACE
+        raise WrongUse(f"{place} cannot be written: {error.strerror or error}", fix=fix) from error
+
+
+def check_place(place: Path, *sources: str | Path | None) -> None:
+    """Before anything takes long: a file that can be written, and none of the sources, which would be lost.
+
+    Errors: WrongUse.
+    """
+    for source in sources:
+        file = str(source).partition(":")[0]  # a pipeline may be graph.py:name
+        if place.is_file() and os.path.isfile(file) and os.path.samefile(place, file):
+            raise WrongUse(f"{place} is what is read: it would be lost", fix="name another file")
+    with writing(place), tempfile.TemporaryFile(dir=replaceable(place).parent):
+        pass
 
 
 def note(text: str) -> None:

@@ -22,6 +22,7 @@ def test_a_skip_needs_an_agreed_reason(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, reason: str, ci: str, outcome: pytest.ExitCode
 ) -> None:
     monkeypatch.setenv("CI", ci)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # none is needed, and they take a while
     pytester.makeconftest(f"{HOOKS}\nWITHOUT['no_such_module'] = 'no_such_module'\n")
     pytester.makepyfile(f"import pytest\n\ndef test_a():\n    pytest.skip({reason!r})\n\ndef test_b():\n    pass\n")
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")

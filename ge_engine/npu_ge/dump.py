@@ -32,7 +32,7 @@ class Dump:
 
     def __init__(self, model: str, inner: Inner, folder: Path = DATA) -> None:
         self._folder = folder.resolve()
-        self._model = usable(model)
+        self._model = _file_name(model)
         self._inner = inner
         self._numbers = itertools.count(1)
         self._over = False
@@ -59,9 +59,9 @@ def graph_file(model: str, folder: Path = GRAPHS) -> Path:
     """Where dump_graph leaves a model's graph. Errors: OSError."""
     folder = folder.resolve()  # a link may lead to where it is to be
     folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{usable(model)}.onnx"
+    return folder / f"{_file_name(model)}.onnx"
 
 
-def usable(name: str) -> str:
-    """A name as that of a file."""
+def _file_name(name: str) -> str:
+    """A model's name, as far as a file may be called so."""
     return re.sub(r"[^\w.-]", "_", name)

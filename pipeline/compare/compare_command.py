@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from ops import WrongUse
+from ge_engine.whole_file import write_whole
 
 from ..command import (
     FAILED,
@@ -16,12 +16,14 @@ from ..command import (
     DeploymentFile,
     GearsText,
     app,
+    check_place,
     errors,
     named,
     note,
     out,
     print_json,
     settings_of,
+    writing,
 )
 from .compare import MOST_SAMPLES, compare
 from .limits import Limits
@@ -64,27 +66,29 @@ def compare_command(
         limits = Limits(cosine, distance)
         settings = settings_of(deployment, gears)
         listed = read_list(kept) if kept is not None else None
+        if csv_file is not None:
+            check_place(csv_file, target, other, data, kept, deployment)
         found = compare(target, other, data=data, limits=limits, settings=settings, most=samples, keep=listed, say=note)
         show(found, csv_file, keep, as_json)
 
 
 def show(found: Comparison, csv_file: Path | None, keep: Path | None, as_json: bool) -> None:
-    """Print a comparison, and write what was asked for. Exits with FAILED where an output departs."""
-    try:
-        if csv_file is not None:
-            csv_file.write_text(found.csv(), encoding="utf-8", newline="")
-        if keep is not None and found.kept:
-            found.write_lists(keep)
-        elif keep is not None:
-            note(f"no node has to stay in fp32: nothing is written into {keep}")
-    except OSError as error:
-        raise WrongUse(
-            f"{error.filename} cannot be written: {error.strerror}", fix="name a place that can be"
-        ) from error
+    """Print a comparison, then write what was asked for: a full disk takes no result.
+
+    Exits with FAILED where an output departs.
+    """
     if as_json:
         print_json(found.as_dict())
     else:
         for line in found.lines():
             out.print(line, soft_wrap=True)
+    if csv_file is not None:
+        with writing(csv_file):
+            write_whole(csv_file, found.csv())
+    if keep is not None and found.kept:
+        with writing(keep):
+            found.write_lists(keep)
+    elif keep is not None:
+        note(f"no node has to stay in fp32: nothing is written into {keep}")
     if not found.agrees:
         raise typer.Exit(FAILED)

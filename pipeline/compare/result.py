@@ -11,6 +11,8 @@ from typing import Any
 
 from rich.text import Text
 
+from ge_engine.whole_file import write_whole
+
 from .layer import Layer
 from .limits import Limits
 from .search import Kept
@@ -99,7 +101,7 @@ class Comparison:
             place = folder / stage if len(self.kept) > 1 else folder
             place.mkdir(parents=True, exist_ok=True)
             for name, text in kept.files.items():
-                (place / name).write_text(text, encoding="utf-8")
+                write_whole(place / name, text)
 
     def lines(self) -> Iterator[Text]:
         """Outputs, the first layer that departs, the worst layers, and what to keep in fp32."""

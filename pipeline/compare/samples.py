@@ -24,7 +24,7 @@ def files_of(data: Path, most: int) -> list[Path]:
     """The files of a folder by name, or the one file, at most so many. Errors: WrongUse where there are none."""
     if not data.exists():
         raise WrongUse(f"there is no {data}", fix="name a folder of samples, or one .npz")
-    files = [data] if data.is_file() else sorted(path for path in data.iterdir() if path.is_file())
+    files = [data] if not data.is_dir() else sorted(path for path in data.iterdir() if path.is_file())
     if not files:
         raise WrongUse(f"{data} holds no files", fix="put samples into it: pictures, or .npz with the inputs by name")
     return files[:most]
@@ -86,8 +86,9 @@ def _arrays(path: Path, names: Sequence[str]) -> dict[str, Array]:
         found = {names[0]: found[ALONE]}
     for name in names:
         if name not in found:
-            there = ", ".join(filter(None, found)) or "none that could be meant"
-            raise WrongUse(f"{path} has no input {name!r}; it has {there}", fix=near(name, found))
+            there = ", ".join(filter(None, found)) or "no array with a name"
+            fix = near(name, found) if found else "write it with numpy.savez(file, name=array), by the inputs' names"
+            raise WrongUse(f"{path} has no input {name!r}; it has {there}", fix=fix)
     return {name: found[name] for name in names}
 
 

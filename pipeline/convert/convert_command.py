@@ -13,7 +13,7 @@ from ops import WrongUse
 from ops.near import near
 
 from ..axis_sizes import At, axis_sizes
-from ..command import FAILED, AsJson, Debug, app, errors, named, new_table, note, out, print_json, settings_of
+from ..command import FAILED, AsJson, Debug, app, errors, named, new_table, note, out, print_json, settings_of, writing
 from ..triton.releases import DEFAULT_TARGET, TARGETS
 from .conversion import Converted
 from .conversion import convert as convert_model
@@ -66,7 +66,8 @@ def convert(
             opset, _names(outputs), signature, axis_sizes(at or ()), data, tolerance, batches, target,
             python or sys.executable,
         )  # fmt: skip
-        done = convert_model(source, output, options, note)
+        with writing(output):
+            done = convert_model(source, output, options, note)
         if as_json:
             rows, why = [vars(row) for row in done.rows], done.why_not and done.why_not._asdict()
             print_json({"kind": done.kind, "files": list(map(str, done.files)), "rows": rows, "why_not": why})

@@ -14,20 +14,18 @@ from time import perf_counter as clock
 
 import numpy as np
 
-from ge_engine.builder import GraphBuilder
 from ge_engine.devices import AscendDevice
 from ge_engine.devices.ascend.card import Card
 from ge_engine.devices.ascend.library import library
 from ge_engine.devices.ascend.memory import H2D, pinned
 from ge_engine.devices.ascend.stream import CardStream
+from ge_engine.devices.base import Stream
 from ge_engine.engine import Engine
-from ge_engine.model import Model
 from ops import Array, GepipeError, TensorSpec
 
-from ..pipeline import Pipeline
 from ..plan import Plan
 from .check import Check
-from .tiny_sum import cache_at
+from .tiny_sum import cache_at, doubling
 
 GEARS = (4, 1, 2)  # in the order in which they run: each while another is in flight
 _ODD = {  # of no round number of bytes
@@ -47,9 +45,9 @@ def assumed(numbers: Sequence[int]) -> Iterator[Check]:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         stack.enter_context(cache_at(str(Path(folder) / "cache")))
         try:
-            plan = _doubling(Path(folder)).compile(gears=GEARS)
+            plan = doubling(Path(folder), _ODD).compile(gears=GEARS)
         except GepipeError as error:
-            yield Check(f"sizes npu:{numbers[0]}", False, error.message, error.fix)
+            yield _failed(f"sizes npu:{numbers[0]}", error)
             return
         yield from _in_flight(plan, numbers[:1])
         if len(numbers) > 1:
@@ -61,23 +59,20 @@ def _in_flight(plan: Plan, numbers: Sequence[int]) -> Iterator[Check]:
     """That a model says the sizes that the stage has, or a little more, and answers for several batches at once."""
     name = f"npu:{','.join(map(str, numbers))}"
     with ExitStack() as stack:
-        loaded: list[tuple[AscendDevice, Engine]] = []
-
-        def load() -> str:
+        try:
             device = stack.enter_context(closing(AscendDevice(numbers)))
-            lanes = len(numbers) * device.in_flight
-            engine = Engine(next(iter(plan.built.values())), device, slots=lanes, largest=max(GEARS))
-            loaded.append((device, stack.enter_context(closing(engine))))
-            return "a compiled model takes what the stage has, or a little more"
+            lanes = [device.stream(index) for index in range(len(numbers) * device.in_flight)]
+            loaded = Engine(next(iter(plan.built.values())), device, slots=len(lanes), largest=max(GEARS))
+            engine = stack.enter_context(closing(loaded))
+        except Exception as error:
+            yield _failed(f"sizes {name}", error)
+            return
+        yield Check(f"sizes {name}", True, "a compiled model takes what the stage has, or a little more")
+        yield _tried(f"batches at once {name}", lambda: _answers(engine, lanes))
 
-        yield _tried(f"sizes {name}", load)
-        if loaded:
-            yield _tried(f"batches at once {name}", lambda: _answers(*loaded[0], len(numbers)))
 
-
-def _answers(device: AscendDevice, engine: Engine, cards: int) -> str:
+def _answers(engine: Engine, lanes: Sequence[Stream]) -> str:
     """Errors: GepipeError; ValueError for wrong answers."""
-    lanes = [device.stream(index) for index in range(cards * device.in_flight)]
     rng = np.random.default_rng(0)
     wrong = 0
     for turn in range(_ROUNDS):
@@ -154,22 +149,12 @@ def _waited(card: Card, stream: CardStream, put: Callable[[int], None]) -> float
 def _tried(name: str, attempt: Callable[[], str]) -> Check:
     try:
         return Check(name, True, attempt())
-    except GepipeError as error:
+    except Exception as error:
+        return _failed(name, error)
+
+
+def _failed(name: str, error: Exception) -> Check:
+    """Whatever it is, it is what doctor is asked for."""
+    if isinstance(error, GepipeError):
         return Check(name, False, error.message, error.fix or _REPORT)
-    except Exception as error:  # whatever it is, it is what doctor is asked for
-        return Check(name, False, str(error) or type(error).__name__, _REPORT)
-
-
-def _doubling(folder: Path) -> Pipeline:
-    """Each input, twice."""
-    builder, pipeline = GraphBuilder(13), Pipeline("assumed")
-    edges = []
-    for name, spec in _ODD.items():
-        value = builder.input(name, spec)
-        builder.output(f"{name}2", builder.op("Add", value, value), spec)
-        edges.append(pipeline.input(name, spec))
-    path = folder / "doubling.onnx"
-    path.write_bytes(builder.model().SerializeToString())
-    made = Model(path)(*edges)
-    pipeline.output(**{f"{name}2": made[f"{name}2"] for name in _ODD})
-    return pipeline
+    return Check(name, False, str(error) or type(error).__name__, _REPORT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -11,7 +12,7 @@ from rich.text import Text
 from ops import WrongUse
 
 from ..command import FAILED, AsJson, Debug, app, errors, out, print_json
-from ..triton.log_doctor import explain_log
+from ..triton.log_doctor import Explained, explain_log
 from . import examine
 
 
@@ -43,12 +44,17 @@ def _explain_log(log: Path, as_json: bool) -> None:
     except OSError as error:
         raise WrongUse(f"{log} cannot be read: {error.strerror}", fix="name a log file of tritonserver") from error
     if as_json:
-        print_json({"lines": [found_line.as_dict() for found_line in found]})
-    elif not found:
+        print_json({"lines": [line.as_dict() for line in found]})
+    else:
+        _print_lines(log, found)
+    if found:
+        raise typer.Exit(FAILED)
+
+
+def _print_lines(log: Path, found: Sequence[Explained]) -> None:
+    if not found:
         out.print(Text(f"{log}\nno line that is known"), soft_wrap=True)
-    for line in found if not as_json else ():
+    for line in found:
         text = Text(f"{log}:{line.line}: ").append(line.text, style="red").append(f"\n    {line.entry.meaning}")
         text.append(f"\n    fix: {line.entry.fix}", style="green")
         out.print(text.append(f" (gepipe rule {line.entry.rule})" if line.entry.rule else ""), soft_wrap=True)
-    if found:
-        raise typer.Exit(FAILED)

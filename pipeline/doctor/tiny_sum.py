@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,9 +25,9 @@ def tiny_sum(device: str) -> Check:
         with (
             tempfile.TemporaryDirectory() as folder,
             cache_at(OFF),  # what was well the last time may not be now
-            _doubling(folder).compile().session(device) as session,
+            doubling(Path(folder), {"x": TensorSpec("float32", (1,))}).compile().session(device) as session,
         ):
-            answer = session.run(x=np.full(1, 2, np.float32))["y"].tolist()
+            answer = session.run(x=np.full(1, 2, np.float32))["x2"].tolist()
     except GepipeError as error:
         seen = f"{error.where}: {error.message}" if error.where else error.message
         return Check(f"device {device}", False, seen, error.fix or "reinstall onnxruntime")
@@ -53,13 +53,14 @@ def cache_at(place: str) -> Iterator[None]:
             os.environ[FOLDER] = before
 
 
-def _doubling(folder: str) -> Pipeline:
-    spec = TensorSpec("float32", (1,))
-    builder = GraphBuilder(13)
-    x = builder.input("x", spec)
-    builder.output("y", builder.op("Add", x, x), spec)
-    path = Path(folder) / "double.onnx"
+def doubling(folder: Path, inputs: Mapping[str, TensorSpec]) -> Pipeline:
+    """A pipeline whose only stage adds each input to itself: of x it makes x2. folder: for the model."""
+    builder, pipeline = GraphBuilder(13), Pipeline("doctor")
+    for name, spec in inputs.items():
+        value = builder.input(name, spec)
+        builder.output(f"{name}2", builder.op("Add", value, value), spec)
+    path = folder / "doubling.onnx"
     path.write_bytes(builder.model().SerializeToString())
-    pipeline = Pipeline("doctor")
-    pipeline.output(y=Model(path)(pipeline.input("x", spec)))
+    made = Model(path)(*(pipeline.input(name, spec) for name, spec in inputs.items()))
+    pipeline.output(**{f"{name}2": made[f"{name}2"] for name in inputs})
     return pipeline

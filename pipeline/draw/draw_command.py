@@ -10,7 +10,7 @@ import typer
 from ge_engine.whole_file import write_whole
 from ops import WrongUse
 
-from ..command import Debug, DeploymentFile, GearsText, Target, app, errors, make_plan, note, settings_of
+from ..command import Debug, DeploymentFile, GearsText, Target, app, errors, make_plan, note, settings_of, writing
 from ..load import load
 from .drawing import Drawing
 from .mermaid import mermaid
@@ -48,10 +48,6 @@ def draw(
             typer.echo(mermaid(drawing).encode(), nl=False)
             return
         file = Path(output or f"{plan.graph.name}.svg")
-        try:
+        with writing(file):
             write_whole(file, _KINDS[file.suffix](drawing))
-        except OSError as error:
-            raise WrongUse(
-                f"{file} cannot be written: {error.strerror}", fix="name a file in a folder that is there"
-            ) from error
         note(f"{file}")

@@ -19,9 +19,10 @@ from ops import SpecError, WrongUse
 from ops.near import near
 
 from ..axis_sizes import At, axis_sizes
-from ..command import FAILED, AsJson, Debug, app, errors, named, out, print_json
+from ..command import FAILED, AsJson, Debug, app, errors, named, out, print_json, writing
 from ..compare import compare
 from ..compare.compare_command import Data
+from ..findings import Strict, count_as_failure
 from ..trouble import print_findings
 from .document import document
 from .judge import judge
@@ -52,7 +53,7 @@ def inspect(
         Optional[str], typer.Option("--compare", metavar="WHAT", help="Then `gepipe compare --with WHAT`: fp16, ...")
     ] = None,
     data: Data = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Advice counts too.")] = False,
+    strict: Strict = False,
     as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Look into a model: what it is, what it costs in each gear, what hurts on an NPU; and mend what can be mended."""
@@ -69,7 +70,8 @@ def inspect(
             told.print(line, soft_wrap=True)
         print_findings(findings, str(model), told)
         if output is not None:
-            mended = mend(facts, batches, sizes, output, skip or ())
+            with writing(output):
+                mended = mend(facts, batches, sizes, output, skip or ())
             left = facts_of(str(output), batches, facts.by_place(sizes))
             findings = judge(left, release, not_made(mended, skip or ()))
             shown["mended"] = fixes_document(mended, output, findings)
@@ -82,7 +84,7 @@ def inspect(
                 told.print(line, soft_wrap=True)
         if as_json:
             print_json(shown)
-        if not agrees or any(strict or finding.severity != "advice" for finding in findings):
+        if not agrees or count_as_failure(findings, strict):
             raise typer.Exit(FAILED)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ge_engine.inspect.facts import Facts
 
+from ..axis_sizes import at_text
 from ..triton.problem import Problem
 
 
@@ -42,7 +43,7 @@ def with_remedy(problem: Problem, facts: Facts, tried: Mapping[str, str] | None)
 def command(facts: Facts) -> str:
     """What to type for a mended copy, at the sizes that were given."""
     path = Path(facts.file.path)
-    sizes = dict.fromkeys(",".join(f"{name}={size}" for name, size in gear.gear.dims) for gear in facts.gears)
+    sizes = dict.fromkeys(at_text(dict(gear.gear.dims)) for gear in facts.gears)
     at = "".join(f" --at {shlex.quote(size)}" for size in sizes if size)
     out = path.with_name(f"{path.stem}_mended{path.suffix}")
     return f"gepipe inspect {shlex.quote(str(path))}{at} --fix -o {shlex.quote(str(out))}"

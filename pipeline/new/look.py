@@ -84,7 +84,8 @@ def look(path: str, side: int | None = None) -> Look:
     first: SpecError | None = None
     tried: list[list[TensorSpec]] = []
     for picture, length in _trials(size, side):
-        specs = [TensorSpec(dtype, _filled(dims, layout, picture, length)) for _, dtype, dims, layout in ports]
+        filled = [_filled(dims, layout, picture, length) for _, _, dims, layout in ports]
+        specs = [_spec(model, name, dtype, sample) for (name, dtype, _, _), sample in zip(ports, filled)]
         if specs in tried:
             continue
         tried.append(specs)
@@ -97,6 +98,19 @@ def look(path: str, side: int | None = None) -> Look:
         return Look(model, tuple(inputs), tuple(zip(model.output_names, outputs)), size)
     assert first is not None
     raise first
+
+
+def _spec(model: Model, name: str, dtype: str, sample: tuple[int, ...]) -> TensorSpec:
+    """Errors: SpecError, with the input's name."""
+    if not sample and dtype != "bytes":
+        raise SpecError(
+            f"model '{model.model_name}': input {name!r} is one number a sample, and a sample has no scalars",
+            fix="export it as [batch, 1]",
+        )
+    try:
+        return TensorSpec(dtype, sample)
+    except SpecError as error:
+        raise error.at(f"model '{model.model_name}', input {name!r}")  # noqa: B904  # the very same error, placed
 
 
 def _trials(size: Size | None, side: int | None) -> Iterator[tuple[Size, int]]:

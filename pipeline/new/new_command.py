@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 from rich.text import Text
 
+from ge_engine.whole_file import write_whole
 from ops import WrongUse
 
-from ..command import AsJson, Debug, app, errors, named, out, print_json
+from ..command import AsJson, Debug, app, errors, named, out, print_json, writing
 from .draft import Draft, draft
 
 
@@ -52,14 +54,11 @@ def new(
 
 def _write(made: Draft, place: Path, force: bool) -> None:
     """Errors: WrongUse where there is a file already, or none can be written."""
-    try:
+    with writing(place):
         place.parent.mkdir(parents=True, exist_ok=True)
-        with place.open("w" if force else "x", encoding="utf-8") as file:
-            file.write(made.text)
-    except FileExistsError:
-        raise WrongUse(f"{place} is there", fix="name another file with -o, or write over it with --force") from None
-    except OSError as error:
-        raise WrongUse(f"{place} cannot be written: {error.strerror}", fix="name another file with -o") from error
+        if os.path.lexists(place) and not force:
+            raise WrongUse(f"{place} is there", fix="name another file with -o, or write over it with --force")
+        write_whole(place, made.text)
 
 
 _VALUES = {"image": "@photo.jpg", "text": "hello"}

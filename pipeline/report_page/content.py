@@ -32,14 +32,15 @@ class Content:
     machine: str = ""
 
     @property
-    def has_stats(self) -> bool:
-        return self.stats is not None and self.stats.samples > 0
+    def counts(self) -> Stats | None:
+        """The stats, where there is something in them."""
+        return self.stats if self.stats is not None and self.stats.samples else None
 
     @property
     def times(self) -> Times | None:
         """The means that the whole page shows: what was counted, else those of the trace."""
-        if self.stats is not None and self.has_stats:
-            return times_of_stats(self.stats)
+        if self.counts is not None:
+            return times_of_stats(self.counts)
         if self.trace is None:
             return None
         return times_of(self.trace, [step.name for step in self.plan.graph.steps], self.plan.built)
@@ -47,8 +48,8 @@ class Content:
     @property
     def counted(self) -> str:
         """Which calls the means are of."""
-        assert self.stats is not None
-        samples = f"{self.stats.samples:,} sample{'s' if self.stats.samples > 1 else ''}"
+        assert self.counts is not None
+        samples = f"{self.counts.samples:,} sample{'s' if self.counts.samples > 1 else ''}"
         if self.bench is None or not self.bench.levels:
             return samples
         return f"{samples} with {clients(self.bench.levels[0].concurrency)}"

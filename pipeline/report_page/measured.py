@@ -22,8 +22,8 @@ def benchmark(content: Content) -> Html:
     parts: list[Cell] = []
     if content.bench is not None and content.bench.levels:
         parts += [_levels(content.bench), _plots(content.bench)]
-    if content.stats is not None and content.has_stats:
-        parts += [element("h3", "Where the time goes"), _stats(content, content.stats)]
+    if content.counts is not None:
+        parts += [element("h3", "Where the time goes"), _stats(content, content.counts)]
     return joined(parts)
 
 
@@ -117,6 +117,6 @@ def trace(content: Content) -> Html:
         notes.append(f"From {content.traced}.")
     if is_part:
         notes.append(f"The first {number(count)} slices are shown; the whole is for ui.perfetto.dev.")
-    means = "Where the time goes" if content.has_stats else "The pipeline"
+    means = "Where the time goes" if content.counts else "The pipeline"
     notes.append(f"A slice is one call, so it may be shorter or longer than the mean under “{means}”.")
     return joined((legend(shown), timeline(shown), element("p", " ".join(notes), "lead")))

@@ -19,7 +19,7 @@ import onnxruntime
 import typer
 
 from ge_engine.cores import usable_cores
-from ge_engine.whole_file import replaceable, write_whole
+from ge_engine.whole_file import write_whole
 from ops import WrongUse
 
 from ..bench import Report, Settings, concurrencies, sweep
@@ -33,11 +33,13 @@ from ..command import (
     Target,
     app,
     check_device,
+    check_place,
     errors,
     make_plan,
     note,
     open_session,
     settings_of,
+    writing,
 )
 from ..draw.times import read_trace, read_trace_of
 from ..load import load
@@ -86,7 +88,7 @@ def report(
         file = output or Path(f"{graph.name}.html")
         printed = str(file) == "-"
         if not printed:
-            _check_writable(file)
+            check_place(file, target, trace, deployment)
         samples = session_samples(graph.inputs, inputs, None, graph.name)
         plan = make_plan(graph, settings)
         document = None if trace is None else _trace_of(trace, plan)
@@ -101,24 +103,9 @@ def report(
         if printed:
             typer.echo(page(content).encode(), nl=False)
             return
-        try:
+        with writing(file):
             write_whole(file, page(content))
-        except OSError as error:
-            raise _unwritable(file, error) from error
         note(f"{file}")
-
-
-def _check_writable(file: Path) -> None:
-    """Before anything is measured. Errors: WrongUse."""
-    try:
-        with tempfile.TemporaryFile(dir=replaceable(file).parent):
-            pass
-    except OSError as error:
-        raise _unwritable(file, error) from error
-
-
-def _unwritable(file: Path, error: OSError) -> WrongUse:
-    return WrongUse(f"{file} cannot be written: {error.strerror}", fix="name a file in a folder that is there")
 
 
 def _seconds(text: str) -> float:

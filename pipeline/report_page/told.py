@@ -33,7 +33,7 @@ def picture(content: Content) -> Html:
         means = "Green: the mean time of a step for one sample, and of a device stage for one run"
         of = (
             f"over {content.counted}, as under “Where the time goes”"
-            if content.has_stats
+            if content.counts
             else "over the trace that is shown below"
         )
         parts.append(element("p", f"{means}, {of}.", "lead"))

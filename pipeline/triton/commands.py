@@ -28,9 +28,9 @@ from ..command import (
     named,
     note,
     out,
-    print_json,
     settings_of,
 )
+from ..findings import Strict, end_with
 from ..load import load
 from ..parse import sample_from
 from ..trouble import print_findings
@@ -194,7 +194,7 @@ def lint(
     repository: Repository,
     target: TargetRelease = DEFAULT_TARGET,
     as_json: AsJson = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Advice counts too.")] = False,
+    strict: Strict = False,
     debug: Debug = False,
 ) -> None:  # fmt: skip
     """Find what a server would refuse, or fail on, in any Triton model repository. It runs nothing of it."""
@@ -205,12 +205,7 @@ def lint(
         if not any(entry.is_dir() for entry in repository.iterdir()):
             raise WrongUse(f"{repository} holds no model", fix="name a folder that holds a folder for each model")
         findings = linting.lint(repository, target, environment=os.environ)
-        if as_json:
-            print_json({"findings": [finding.as_dict() for finding in findings]})
-        else:
-            print_findings(findings, str(repository), out)
-        if any(strict or finding.severity != "advice" for finding in findings):
-            raise typer.Exit(FAILED)
+        end_with(findings, str(repository), as_json=as_json, strict=strict)
 
 
 def _check(repository: Path, target: str) -> None:

@@ -10,7 +10,7 @@ import onnx.backend.test
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper
-from onnx_files import model_stage, node, save, scale_model, tensor
+from onnx_files import f32, model_stage, node, save, scale_model, tensor
 from weights import packaged
 
 from ge_engine.build import BuiltStage, StageGraph, build
@@ -21,10 +21,6 @@ from ops import BuildError, Graded, Normalize, TensorSpec
 from ops.host_stage import Step
 
 LIGHT = Path(onnx.backend.test.__file__).parent / "data" / "light"
-
-
-def f32(*shape: Any) -> TensorSpec:
-    return TensorSpec("float32", shape)
 
 
 def run(path: str, **feeds: Any) -> list[Any]:

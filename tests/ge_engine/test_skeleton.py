@@ -428,3 +428,29 @@ def test_an_output_that_is_listed_twice_is_refused(tmp_path: Path) -> None:
     path = save(tmp_path / "m.onnx", [node("Relu", ["x"], ["y"])], [tensor("x", ("n", 4))], [y, y])
     with pytest.raises(ModelError, match="it lists the output 'y' twice"):
         read_skeleton(str(path))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
+            r"m\.onnx is a pointer of Git LFS: the model itself was not fetched\nfix: fetch it: git lfs pull",
+        ),
+        ("\n<!DOCTYPE html><html>Not found", r"m\.onnx is a web page, not a model\nfix: download the file itself"),
+    ],
+)
+def test_what_a_download_leaves_in_a_models_place_is_named(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "m.onnx").write_text(content, encoding="utf-8")
+    with pytest.raises(ModelError, match=message):
+        read_skeleton(str(tmp_path / "m.onnx"))
+
+
+def test_a_sparse_weight_is_named(tmp_path: Path) -> None:
+    """ONNX's shape inference takes it for a scalar."""
+    model = onnx_model([node("MatMul", ["x", "w"], ["y"])], [tensor("x", ("n", 3))], [tensor("y", ("n", 3))])
+    values, indices = numpy_helper.from_array(np.float32([1, 2]), "w"), numpy_helper.from_array(np.array([0, 4]), "i")
+    model.graph.sparse_initializer.append(helper.make_sparse_tensor(values, indices, [3, 3]))
+    onnx.save(model, str(tmp_path / "m.onnx"))
+    with pytest.raises(ModelError, match="its weight 'w' is a sparse_initializer, of which no shape can be inferred"):
+        read_skeleton(str(tmp_path / "m.onnx"))

@@ -9,9 +9,9 @@ from ge_engine.whole_file import write_whole
 
 
 def test_what_was_there_is_replaced(tmp_path: Path) -> None:
-    for text in ("one", "二"):
-        write_whole(tmp_path / "a.json", text)
-        assert (tmp_path / "a.json").read_text(encoding="utf-8") == text
+    for content, stored in (("one", b"one"), ("二", b"\xe4\xba\x8c"), (b"\xff\n", b"\xff\n")):
+        write_whole(tmp_path / "a.json", content)
+        assert (tmp_path / "a.json").read_bytes() == stored
     assert os.listdir(tmp_path) == ["a.json"]
 
 

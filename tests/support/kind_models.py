@@ -9,6 +9,10 @@ from typing import Any
 import numpy as np
 from onnx_files import node, save, tensor
 
+from pipeline.new.kinds import Kind
+
+VOCAB = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nhello\n"
+
 
 def head(
     path: Path, values: int, *, name: str = "y", size: Any = (32, 32), last: str = "Identity", **more: Any
@@ -57,3 +61,84 @@ def ids(path: Path, names: tuple[str, ...], dtype: Any = np.int64, length: Any =
     weights = {"table": np.eye(200, 4, dtype=np.float32), "zero": np.float32(0)}
     inputs = [tensor(name, ("n", length), dtype) for name in names]
     return net(path, nodes, inputs, tensor("y", ("n", 4) if pooled else ("n", length, 4)), weights)
+
+
+LABELS = {"names": "['a', 'b', 'c', 'd', 'e']"}
+# Of each: what writes it, what it is taken for, what is told of it, and the first sizes of what the draft gives.
+PICTURES: dict[str, tuple[Any, Kind, str, dict[str, Any]]] = {
+    "a detector that says no size": (
+        lambda p: yolo(p), Kind.DETECTOR, "640x640: that is a guess", {"boxes": 4},
+    ),
+    "a detector without names": (
+        lambda p: yolo(p, size=(64, 96)), Kind.DETECTOR, "the file has no names of classes", {"boxes": 4},
+    ),
+    "a detector with names": (
+        lambda p: yolo(p, size=(64, 96), metadata=LABELS), Kind.DETECTOR, "", {"boxes": 4},
+    ),
+    "a segmenter, whose rows are more than its classes": (
+        lambda p: yolo(p, 41, size=(64, 96), metadata=LABELS), Kind.PICTURE,
+        "YOLOv8 has 4 rows and one for each of 5 classes", {"y": 41},
+    ),
+    "rows of another kind": (
+        lambda p: net(p, [node("ReduceMean", ["x"], ["y"], axes=[3], keepdims=0)], tensor("x", ("n", 3, 32, 64)),
+                      tensor("y", ("n", 3, 32))),
+        Kind.PICTURE, "a head of float32[3,32], and YOLOv8 has 42 anchors at 32x64", {"y": 3},
+    ),
+    "classes with names": (
+        lambda p: head(p, 5, metadata=LABELS), Kind.CLASSIFIER, "no Softmax of its own", {"scores": 5, "labels": 5},
+    ),
+    "classes with a Softmax": (
+        lambda p: head(p, 7, last="Softmax"), Kind.CLASSIFIER, "no names of its 7 classes", {"scores": 5, "classes": 5},
+    ),
+    "classes by the name of the output": (
+        lambda p: head(p, 768, name="logits"), Kind.CLASSIFIER, "no names of its 768 classes",
+        {"scores": 5, "classes": 5},
+    ),
+    "ImageNet's classes": (
+        lambda p: head(p, 1000, size=("h", "w")), Kind.CLASSIFIER, "224x224: that is a guess",
+        {"scores": 5, "classes": 5},
+    ),
+    "few values": (
+        lambda p: head(p, 11), Kind.CLASSIFIER, "11 numbers may be classes, or a vector", {"scores": 5, "classes": 5},
+    ),
+    "a vector by the name of the output": (
+        lambda p: head(p, 33, name="embedding.1"), Kind.IMAGE_ENCODER, "ImageNet's mean and std", {"vector": 33},
+    ),
+    "a vector by its length": (
+        lambda p: head(p, 512), Kind.IMAGE_ENCODER, "512 numbers are usual for a vector", {"vector": 512},
+    ),
+    "a picture that is not square": (
+        lambda p: head(p, 5, size=(32, 64), metadata=LABELS), Kind.CLASSIFIER, "its aspect not kept",
+        {"scores": 5, "labels": 5},
+    ),
+    "a map": (
+        lambda p: same_size(p, np.float32, ("n", 3, 32, 48)), Kind.MASKS, "take the largest channel", {"y": 3},
+    ),
+    "half precision": (
+        lambda p: same_size(p, np.float16, ("n", 3, 32, 48)), Kind.MASKS, "take the largest channel", {"y": 3},
+    ),
+    "classes in half precision": (
+        lambda p: net(p, [node("GlobalAveragePool", ["x"], ["p"]), node("Flatten", ["p"], ["logits"])],
+                      tensor("x", ("n", 3, 32, 32), np.float16), tensor("logits", ("n", 3), np.float16)),
+        Kind.CLASSIFIER, "no names of its 3 classes", {"scores": 3, "classes": 3},
+    ),
+    "a vector in half precision": (
+        lambda p: net(p, [node("GlobalAveragePool", ["x"], ["p"]), node("Flatten", ["p"], ["embedding"])],
+                      tensor("x", ("n", 3, 32, 32), np.float16), tensor("embedding", ("n", 3), np.float16)),
+        Kind.IMAGE_ENCODER, "of length 1", {"vector": 3},
+    ),
+    "grey": (
+        lambda p: same_size(p, np.float32, ("n", 1, 32, 48)), Kind.MASKS, "0..1; the mean and std", {"y": 1},
+    ),
+    "channels last": (
+        lambda p: same_size(p, np.float32, ("n", 32, 48, 3)), Kind.MASKS, "0..255, channels last", {"y": 32},
+    ),
+    "bytes, channels last": (
+        lambda p: same_size(p, np.uint8, ("n", 32, 48, 3)), Kind.PICTURE, "it gives y uint8[32,48,3]", {"y": 32},
+    ),
+    "a graph that normalises": (
+        lambda p: net(p, [node("Sub", ["x", "m"], ["s"]), node("Neg", ["s"], ["y"])], tensor("x", ("n", 3, 32, 32)),
+                      tensor("y", ("n", 3, 32, 32)), {"m": np.float32([0.5])}),
+        Kind.MASKS, "the graph begins with Sub", {"y": 3},
+    ),
+}  # fmt: skip

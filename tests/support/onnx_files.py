@@ -19,6 +19,10 @@ Dims = Sequence[Any]
 node = helper.make_node
 
 
+def f32(*shape: Any) -> TensorSpec:
+    return TensorSpec("float32", shape)
+
+
 def tensor(name: str, dims: Dims | None, dtype: Any = np.float32) -> onnx.ValueInfoProto:
     return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), dims)
 
@@ -52,6 +56,18 @@ def scale_model(path: Path, *, factor: float = 2.0, dims: Dims = ("batch", 4), *
     """y = x * factor."""
     weights = {"factor": np.float32([factor])}
     return save(path, [node("Mul", ["x", "factor"], ["y"])], [tensor("x", dims)], [tensor("y", dims)], weights, **more)
+
+
+def two_inputs(path: Path, **more: Any) -> Path:
+    """ids and mask of one length; hidden [batch, sequence, 2] and pooled [batch, 2]."""
+    nodes = [
+        node("Mul", ["ids", "mask"], ["masked"]),
+        node("Gather", ["table", "masked"], ["hidden"]),
+        node("ReduceMean", ["hidden"], ["pooled"], axes=[1], keepdims=0),
+    ]
+    inputs = [tensor(name, ("batch", "sequence"), np.int64) for name in ("ids", "mask")]
+    outputs = [tensor("hidden", ("batch", "sequence", 2)), tensor("pooled", ("batch", 2))]
+    return save(path, nodes, inputs, outputs, {"table": np.arange(20, dtype=np.float32).reshape(10, 2)}, **more)
 
 
 def model_stage(path: Path, *specs: TensorSpec, name: str = "stage", constants: Mapping[str, Any] | None = None) -> Any:

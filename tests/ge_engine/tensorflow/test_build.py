@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from frozen_graphs import constant, dense_answer, dense_graph, float_op, kind, node, placeholder, save, sized_graph
-from onnx_files import model_stage
+from onnx_files import f32, model_stage
 
 from ge_engine import Model
 from ge_engine.build import build
@@ -22,10 +22,6 @@ from ops.host_stage import Step
 pytest.importorskip("openvino")
 BATCHES = Gears.of_batches((1, 2, 4))
 X = np.random.default_rng(0).normal(size=(4, 8)).astype(np.float32)
-
-
-def f32(*shape: Any) -> TensorSpec:
-    return TensorSpec("float32", shape)
 
 
 def built(path: Path, *specs: TensorSpec, gears: Gears = BATCHES, **more: Any) -> BuiltStage:

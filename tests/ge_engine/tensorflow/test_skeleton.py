@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from frozen_graphs import constant, dense_answer, dense_graph, float_op, kind, node, placeholder, save, sized_graph
-from onnx_files import scale_model
+from onnx_files import f32, scale_model
 
 from ge_engine import Model
 from ge_engine.tensorflow.skeleton import read_frozen
@@ -14,10 +14,6 @@ from ops import Graded, ModelError, SpecError, TensorSpec
 from ops.serial import op_from_json, op_to_json
 
 pytest.importorskip("openvino")
-
-
-def f32(*shape: object) -> TensorSpec:
-    return TensorSpec("float32", shape)  # type: ignore[arg-type]
 
 
 def test_a_model_has_the_names_and_specs_of_its_graph(tmp_path: Path) -> None:

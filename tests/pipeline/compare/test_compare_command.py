@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
+import os
 from pathlib import Path
 
 import half_models
@@ -107,3 +109,26 @@ def test_a_list_that_was_written_is_tried(model: Path, data: Path, tmp_path: Pat
     assert "boost" in said
     kept = ("--kept", str(tmp_path / "lists" / "keep_dtype.cfg"))
     assert "is no precision" in failed(2, "compare", str(model), "--with", str(model), *kept)
+
+
+def test_what_is_compared_is_not_written_over(model: Path, data: Path) -> None:
+    for file in (model, data):
+        before = file.read_bytes()
+        said = failed(2, "compare", str(model), "--data", str(data), "--csv", str(file))
+        assert f"{file} is what is read: it would be lost fix: name another file" in said
+        assert file.read_bytes() == before
+
+
+def test_a_disk_that_is_full_at_the_end_takes_no_result(
+    model: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(source: Path, target: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    file = tmp_path / "result.csv"
+    file.write_text("earlier", encoding="utf-8")
+    monkeypatch.setattr(os, "replace", full)
+    result = gepipe("compare", str(model), "--data", str(data), "--with", str(model), "--csv", str(file))
+    assert "no layer departs" in result.stdout
+    assert f"{file} cannot be written: No space left on device fix: make room there" in words(result.stderr)
+    assert file.read_text(encoding="utf-8") == "earlier"

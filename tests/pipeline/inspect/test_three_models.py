@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -14,7 +12,7 @@ import cv2
 import numpy as np
 import onnx
 import pytest
-from command_line import MAIN, gepipe
+from command_line import gepipe
 from golden import BUS_640
 from weights import laid_out
 
@@ -104,9 +102,9 @@ def exported(mended: Callable[[str], Mended]) -> Callable[[str], Path]:
     @cache
     def export(name: str) -> Path:
         folder = mended(name).folder
-        done = command("export", "graph.py", "-o", "models", "--gears", "1,2", folder=folder)
-        assert done.returncode == 0, done.stderr
-        return folder
+        done = gepipe("export", str(folder / "graph.py"), "-o", str(folder / "models"), "--gears", "1,2")
+        assert done.exit_code == 0, done.stderr
+        return folder / "models"
 
     return export
 
@@ -163,21 +161,15 @@ def test_the_face_detector_takes_pictures_larger_than_it_declared(mended: Callab
     assert heat.max() == pytest.approx(0.78, abs=0.01)
 
 
-def command(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*MAIN, *words], cwd=folder, env=dict(os.environ), capture_output=True, text=True, check=False
-    )
-
-
 @every
 def test_its_export_lints_clean(name: str, exported: Callable[[str], Path]) -> None:
-    linted = command("lint", "models", "--strict", folder=exported(name))
-    assert linted.returncode == 0, linted.stdout
+    linted = gepipe("lint", str(exported(name)), "--strict")
+    assert linted.exit_code == 0, linted.stdout
 
 
 @pytest.mark.triton
 @every
 def test_its_export_is_verified_on_a_server(name: str, exported: Callable[[str], Path]) -> None:
-    verified = command("verify", "models", folder=exported(name))
-    assert verified.returncode == 0, verified.stdout + verified.stderr
+    verified = gepipe("verify", str(exported(name)))
+    assert verified.exit_code == 0, verified.stdout + verified.stderr
     assert f"ok  {SHIPPED[name].name}: READY" in verified.stdout.splitlines()

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from command_line import failed, gepipe
-from onnx_files import scale_model
+from onnx_files import node, save, scale_model, tensor
 
 
 @pytest.fixture
@@ -80,3 +82,30 @@ def test_what_cannot_be_done_is_said_and_nothing_written(words: tuple[str, ...],
     code = 1 if message == "there is no file" else 2
     assert message in failed(code, "new", *words)
     assert not list(Path().glob("graph.*"))
+
+
+def test_a_full_disk_leaves_the_file_that_was_to_be_written_over(model: Path) -> None:
+    """With a limit on the size of files, which fails as a full disk does."""
+    Path("graph.py").write_text("mine", encoding="utf-8")
+    program = (
+        "import resource, signal\nfrom pipeline.cli import main\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nresource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\nmain()"
+    )
+    words = [sys.executable, "-B", "-c", program, "new", str(model), "--force"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "graph.py cannot be written: File too large\nfix: make room there" in done.stderr
+    assert Path("graph.py").read_text(encoding="utf-8") == "mine"
+    assert sorted(file.name for file in Path().iterdir()) == ["graph.py", "scale.onnx"]
+
+
+@pytest.mark.parametrize(
+    ("dims", "message"),
+    [
+        ((), r"input 'x' is one number a sample, and a sample has no scalars fix: export it as [batch, 1]"),
+        ((2**31,), "model 'm', input 'x': float32[2147483648]: a dim is 2147483648"),
+    ],
+)
+def test_an_input_that_no_sample_can_be_is_named(model: Path, dims: tuple[int, ...], message: str) -> None:
+    save(Path("m.onnx"), [node("Relu", ["x"], ["y"])], [tensor("x", ("n", *dims))], [tensor("y", ("n", *dims))])
+    assert message in failed(1, "new", "m.onnx")

@@ -63,3 +63,9 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
     said = failed(2, "report", "graph.py", "-o", file, "--bench", "60")
     assert f"{file} cannot be written: {reason}" in said
     assert "measuring" not in said
+
+
+def test_a_report_is_not_written_over_what_it_is_about(graph: Path) -> None:
+    before = graph.read_bytes()
+    assert "graph.py is what is read: it would be lost" in failed(2, "report", "graph.py:pipeline", "-o", "graph.py")
+    assert graph.read_bytes() == before
