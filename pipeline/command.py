@@ -150,7 +150,12 @@ def errors(debug: bool) -> Iterator[None]:
 
 
 _PLACE = "name a file in a folder that is there, and that you may write to"
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_ROOM = "make room there, or name a place on another disk"
+_TAKEN = "something came to stand there meanwhile: remove it, or name another place"
+_FIXES = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), _ROOM),
+    **dict.fromkeys((errno.ENOTEMPTY, errno.EEXIST), _TAKEN),
+}
 
 
 @contextmanager
@@ -159,7 +164,7 @@ def writing(place: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        fix = "make room there, or name a place on another disk" if error.errno in _NO_ROOM else _PLACE
+        fix = _FIXES.get(error.errno or 0, _PLACE)
         raise WrongUse(f"{place} cannot be written: {error.strerror or error}", fix=fix) from error
 
 

@@ -150,6 +150,8 @@ class Server:
     def stop(self) -> None:
         """End the server, what it has started, and its shared memory. The log stays where it is to be kept."""
         self._end()
+        for dumps in (DATA, GRAPHS):
+            (self.folder / dumps).unlink(missing_ok=True)
         for path in [self.folder / name for name in _NOT_KEPT] if self.keep_log else [self.folder]:
             shutil.rmtree(path, ignore_errors=True)
         self._held.close()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shlex
@@ -13,7 +14,9 @@ from acl_sim.fixtures import environment
 from command_line import MAIN, failed, gepipe, process
 from graphs import BAD, VECTOR
 
+from ops import WrongUse
 from pipeline import Deployment, cli
+from pipeline.command import writing
 
 
 def test_debug_shows_the_traceback(graph: Path) -> None:
@@ -216,3 +219,18 @@ def test_every_option_that_says_where_to_write_knows_that_name() -> None:
     assert found == {(*one, False) for one in WRITTEN - {("bench", "--csv"), ("bench", "--plot")}} | {
         ("draw", "-o", True), ("report", "-o", True),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("number", "fix"),
+    [
+        (errno.ENOSPC, "make room there, or name a place on another disk"),
+        (errno.ENOTEMPTY, "something came to stand there meanwhile: remove it, or name another place"),
+        (errno.EROFS, "name a file in a folder that is there, and that you may write to"),
+    ],
+)
+def test_what_cannot_be_written_is_named_with_what_helps(number: int, fix: str) -> None:
+    error = OSError(number, os.strerror(number))
+    with pytest.raises(WrongUse, match=rf"^out\.onnx cannot be written: {os.strerror(number)}\nfix: {fix}$"):
+        with writing(Path("out.onnx")):
+            raise error

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +74,12 @@ def test_an_npz_that_lacks_an_input_or_is_damaged_is_refused(tmp_path: Path) -> 
     wrong(tmp_path, r"s\.npz has no input 'x'; it has xs", x)
     (tmp_path / "s.npz").write_bytes(b"PK\3\4 no archive")
     wrong(tmp_path, r"s\.npz cannot be read", x)
+    np.savez(tmp_path / "s.npz")
+    wrong(tmp_path, r"it has no array with a name\nfix: write it with numpy\.savez\(file, name=array\)", x)
+
+
+def test_samples_from_no_file_are_refused() -> None:
+    wrong(Path(os.devnull), "null is one file, the inputs are x", *declared(x=TensorSpec("float32", (4,))))
 
 
 def test_an_array_that_the_model_does_not_take_is_refused(tmp_path: Path, skeleton: Skeleton) -> None:
