@@ -10,6 +10,7 @@ from ops.op import by_output
 
 from .builder import GraphBuilder, GraphValue
 from .model import Model
+from .model_notes import notes
 from .opset import stage_opset
 from .stage import StageGraph
 
@@ -31,7 +32,7 @@ def assemble(stage: StageGraph) -> tuple[onnx.ModelProto, list[Finding]]:
         _lower(g, step, values)
     for key, spec in stage.outputs:
         g.output(key, g.batched(values[key]), spec)
-    return g.model(), [note for step, model in models for note in _notes(step, model, opset)]
+    return g.model(), [note for step, model in models for note in notes(step, model, opset)]
 
 
 def _lower(g: GraphBuilder, step: Step, values: dict[str, GraphValue]) -> None:
@@ -51,41 +52,3 @@ def _lower(g: GraphBuilder, step: Step, values: dict[str, GraphValue]) -> None:
     named = by_output(step.op, results)
     for key, output, spec in step.outputs:
         values[key] = GraphValue(named[output].name, spec, same_for_all=constant)
-
-
-def _notes(step: Step, model: Model, opset: int) -> list[Finding]:
-    notes = []
-    if model.opset not in (0, opset):
-        notes.append(
-            Finding(
-                "G53",
-                "advice",
-                step.where,
-                f"model '{model.model_name}' has opset {model.opset}; it was converted to {opset}",
-                f"export it at opset {opset}, so that nothing needs converting",
-            )
-        )
-    if model.fixed_batch is not None:
-        notes.append(
-            Finding(
-                "G52",
-                "advice",
-                step.where,
-                f"model '{model.model_name}' fixes its batch to {model.fixed_batch}: every run takes that many samples",
-                "export it with a dynamic batch axis",
-            )
-        )
-    nodes = () if model.frozen else model.skeleton.model.graph.node
-    foreign = sorted({f"{node.domain}:{node.op_type}" for node in nodes if node.domain})
-    foreign = [name for name in foreign if not name.startswith("ai.onnx:")]
-    if foreign:
-        notes.append(
-            Finding(
-                "G54",
-                "advice",
-                step.where,
-                f"model '{model.model_name}' uses operators that are not ONNX's own: {', '.join(foreign[:5])}",
-                "it runs on the CPU; export it with standard operators for an NPU",
-            )
-        )
-    return notes

@@ -101,7 +101,7 @@ class _Slices:
         part = self._graph(nodes, feeds, sorted(read & self.initializers.keys()), outputs)
         try:
             session = runtime.session(part, self.threads)
-            results = session.run(outputs, feeds)
+            results = runtime.run(session, outputs, feeds)
         except Exception as error:  # ONNX Runtime has no family of exceptions
             if len(nodes) > 1:  # find the one; or, where each alone can do it, have all that is needed
                 for node in nodes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -55,6 +56,23 @@ def loaded(path: str | Path, threads: int) -> Any:
         raise DeviceError(f"{path}: {first_line(error)}", fix=fix) from error
 
 
+def run(session: Any, outputs: Sequence[str] | None, feeds: Mapping[str, Any]) -> list[Any]:
+    """What a session answers, where time does not count. Ctrl-C ends it, also a loop that never would end.
+
+    Errors: those of ONNX Runtime.
+    """
+    import onnxruntime
+
+    run_options = onnxruntime.RunOptions()
+    with ThreadPoolExecutor(1) as other:  # this thread is left to hear of Ctrl-C
+        answer = other.submit(session.run, outputs, feeds, run_options)
+        try:
+            return list(answer.result())
+        except BaseException:
+            run_options.terminate = True
+            raise
+
+
 class OrtGraph:
     """A file's graph, loaded by ONNX Runtime. Errors: DeviceError with the runtime's own reason."""
 
@@ -79,7 +97,30 @@ def run_bound(session: Any, binding: Any) -> None:
     try:
         session.run_with_iobinding(binding)
     except Exception as error:  # ONNX Runtime has no family of exceptions
-        raise DeviceError(first_line(error), fix="the runtime refused the run; look at its text") from error
+        raise refused(error) from error
+
+
+_OUT_OF_RANGE = re.compile(
+    r"running (?P<op>\w+) node\. Name:'(?P<node>[^']*)' Status Message: .*?"
+    r"(?:idx=(?P<id>-?\d+) must be within the inclusive range \[-\d+,(?P<last>-?\d+)\]"
+    r"|invalid index found, index = (?P<index>-?\d+)|Out of range value in index tensor)",
+    re.DOTALL,
+)
+
+
+def refused(error: Exception) -> DeviceError:
+    """Why a run failed, for a user: what is known is said in our words, anything else in the runtime's own."""
+    found = _OUT_OF_RANGE.search(str(error))
+    if found is None:
+        return DeviceError(first_line(error), fix="the runtime refused the run; look at its text")
+    value = found["id"] or found["index"]
+    wrong = f"an id is {value}" if value else "an id is out of range"
+    fix, last = "give ids of rows that its table has", found["last"]
+    if last is not None:
+        wrong += f", and the table has {int(last) + 1} rows"
+        fix = f"give ids from 0 to {last}"
+    reason = f"node '{found['node']}' ({found['op']}): {wrong}"
+    return DeviceError(reason, fix=f"{fix}; if a tokenizer made them, is its vocabulary the model's?")
 
 
 def address(array: Array) -> int:

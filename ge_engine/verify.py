@@ -85,7 +85,7 @@ class Runner:
 
     def __call__(self, batch: Batch, outputs: Sequence[str] | None = None) -> list[Array]:
         feeds = {name: array for name, array in batch.items() if name in self.inputs}
-        return list(self.session.run(outputs, feeds))
+        return runtime.run(self.session, outputs, feeds)
 
 
 def difference(wanted: Iterable[Array], got: Iterable[Array]) -> float:

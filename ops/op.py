@@ -158,6 +158,11 @@ class Op(Generic[R]):
         return ("",) if self._bundle is None else tuple(self._bundle._fields)
 
     @property
+    def largest(self) -> Mapping[str, int]:
+        """The largest whole number that an output can hold, by its name, where that is known."""
+        return {}
+
+    @property
     def default_name(self) -> str:
         """What its node is called unless `name=` says otherwise: CenterCrop is center_crop."""
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", type(self).__name__).lower()

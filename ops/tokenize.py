@@ -99,6 +99,10 @@ class Tokenize(Op[TokenizeEdges]):
         return ids, mask, type_ids
 
     @property
+    def largest(self) -> Mapping[str, int]:
+        return {"ids": max(self._wordpiece.ids.values()), "mask": 1, "type_ids": 0}
+
+    @property
     def _asset(self) -> Asset:
         assert isinstance(self.vocab, Asset)
         return self.vocab

@@ -97,7 +97,7 @@ def bench(
             settings = settings_of(deployment, gears, streams, exact)
             check_device(device)
             graph = load(target).validate(settings)
-            samples = session_samples(graph.inputs, inputs, golden, graph.name)
+            samples = session_samples(graph, inputs, golden)
             session = stack.enter_context(open_session(make_plan(graph, settings), device))
             measured = SessionTarget(session, samples, batch, timeout_s, made_up=not (inputs or golden))
             where = measured.where

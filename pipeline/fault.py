@@ -14,16 +14,18 @@ from ops.where import absolute
 from .report import Report
 
 
-def add_fault(report: Report, index: int, error: Exception | SystemExit, *, graded: bool = False) -> None:
+def add_fault(
+    report: Report, index: int, error: Exception | SystemExit, *, graded: bool = False, fix: str = ""
+) -> None:
     """G10 to G15 and G19 for what an op refuses, G23 for a user's op that failed.
 
-    graded: the input at fault comes in several sizes.
+    graded: the input at fault comes in several sizes. fix: a better one than a SpecError's own.
     """
     op, where, place = report.nodes[index].op, report.nodes[index].where, report.place(index)
     if isinstance(error, SpecError):
         rule = error.rule or ("G13" if not error.input else "G19" if graded else "G12")
         at = f", input {error.input}" if error.input else ""
-        report.add(rule, where, f"{place}{at}: {error.message}", error.fix)
+        report.add(rule, where, f"{place}{at}: {error.message}", fix or error.fix)
     elif isinstance(error, ModelError):
         rule = "G14" if isinstance(op, Model) and not os.path.exists(op.file) else "G15"
         report.add(rule, where, f"{place}: {error.message}", error.fix)

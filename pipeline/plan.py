@@ -64,7 +64,8 @@ class Plan:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What validate and build have to say."""
-        return (*self.graph.advice, *(finding for stage in self.built.values() for finding in stage.findings))
+        built = (finding for stage in self.built.values() for finding in stage.findings)
+        return tuple(dict.fromkeys((*self.graph.advice, *built)))
 
     @property
     def uncached(self) -> str:

@@ -200,6 +200,30 @@ _RULES = (
         "import numpy\npipeline.output(y=ops.Softmax()(x))",
     ),
     Rule(
+        "G25",
+        "every id has a row in the model's table",
+        "An id beyond the table of a Gather fails the sample on a CPU, and reads whatever lies behind the table on an "
+        "NPU. Most texts have none, so it shows late: a vocabulary of another model.",
+        'ids = pipeline.constant("ids", np.array([1, 7000]))\n'
+        'table = Model("weights/lookup.onnx")(x, ids)  # of 10 rows',
+        'ids = pipeline.constant("ids", np.array([1, 7]))\n'
+        'table = Model("weights/lookup.onnx")(x, ids)',
+    ),
+    Rule(
+        "G26",
+        "a Softmax is taken of several scores, once",
+        "Of one number it is always 1.0; of probabilities it makes others, which are almost equal.",
+        "ops.Softmax()(ops.Softmax()(x))",
+        "ops.Softmax()(x)",
+    ),
+    Rule(
+        "G27",
+        "of a model with several outputs the one that is meant is named",
+        "model(x) stands for the first output; the others are dropped, which may be the answer.",
+        'ops.Softmax()(Model("weights/heads.onnx")(x))',
+        'ops.Softmax()(Model("weights/heads.onnx")(x)["low"])',
+    ),
+    Rule(
         "G50",
         "a model treats each sample of a batch alone",
         "Padding and merging change the neighbours of a sample. Where its answer depends on them, there is neither.",

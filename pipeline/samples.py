@@ -8,28 +8,34 @@ from typing import Any
 
 import numpy as np
 
+from ops import WrongUse
+
 from .declaration import Input
+from .graph import Graph
+from .made_up import made_up
 from .parse import sample_from
 from .triton import bench_inputs
-from .triton.tensor import Tensor, triton_type
+
+MADE_UP = 8
 
 
 def session_samples(
-    inputs: Sequence[Input], words: Sequence[str] | None, golden: Path | None, name: str
+    graph: Graph, words: Sequence[str] | None, golden: Path | None, count: int = MADE_UP
 ) -> list[dict[str, Any]]:
-    """Those of the command line, an export's golden requests, or random ones; for the pipeline of that name.
+    """Those of the command line, an export's golden requests, or as many that are made up.
 
     Errors: WrongUse.
     """
-    if words and not golden:
-        return [sample_from(words, inputs)]
-    tensors = [Tensor(value.name, triton_type(value.spec.dtype), _dims(value)) for value in inputs]
-    found = bench_inputs.samples(tensors, words, golden, name, batching=True)
-    return [{value.name: _plain(sample, value) for value in inputs} for sample in found]
-
-
-def _dims(value: Input) -> tuple[int, ...]:
-    return tuple(dim if isinstance(dim, int) else -1 for dim in value.spec.shape) or (1,)
+    if golden:
+        found = bench_inputs.samples((), words, golden, graph.name, batching=True)
+        return [{value.name: _plain(sample, value) for value in graph.inputs} for sample in found]
+    if words:
+        return [sample_from(words, graph.inputs)]
+    for value in graph.inputs:
+        if value.spec.max_shape is None:
+            fix = f"add -i {value.name}=@FILE.npy"
+            raise WrongUse(f"input {value.name!r} is {value.spec}: its size is open", fix=fix)
+    return made_up(graph, count)
 
 
 def _plain(sample: Mapping[str, Any], value: Input) -> Any:

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ge_engine.model import Model
+from ge_engine.model_notes import fixed_batch_note, free_the_batch
 from ops import Graded, SpecError, TensorSpec
 from ops.near import near
 
 from .declaration import Constant, Input, Ref
 from .deployment import Deployment
 from .fault import add_fault
+from .remedy import remedy
 from .report import Report
 from .wiring import Edges
 
@@ -36,7 +38,7 @@ def infer_specs(report: Report, edges: Edges, order: Sequence[int]) -> Specs:
             continue
         sure = {name: specs[ref] for name, ref in edges[index].items() if ref in specs}
         if len(sure) == len(edges[index]):
-            _add_node(report, index, sure, specs, presumed)
+            _add_node(report, edges, index, sure, specs, presumed)
         else:
             given = {name: {**presumed, **specs}.get(ref) for name, ref in edges[index].items() if ref is not None}
             _look_behind(report, index, given, presumed)
@@ -56,7 +58,9 @@ def _add_constant(report: Report, index: int, constant: Constant, specs: Specs) 
         specs[index, ""] = spec
 
 
-def _add_node(report: Report, index: int, given: dict[str, TensorSpec], specs: Specs, presumed: Specs) -> None:
+def _add_node(
+    report: Report, edges: Edges, index: int, given: dict[str, TensorSpec], specs: Specs, presumed: Specs
+) -> None:
     """Ask an op what it makes.
 
     What else is wrong with it is found by asking again with the spec that it wanted: an attribute is found beside a
@@ -69,7 +73,9 @@ def _add_node(report: Report, index: int, given: dict[str, TensorSpec], specs: S
             names = op.output_names
         except SpecError as error:
             if error.input not in found:
-                add_fault(report, index, error, graded=bool(error.input in given and given[error.input].graded))
+                graded = error.input in given and bool(given[error.input].graded)
+                fix = remedy(report, edges, specs, index, trial, error)
+                add_fault(report, index, error, graded=graded, fix=fix)
             found.add(error.input)
             if error.wanted is None or error.input not in trial:
                 return
@@ -150,7 +156,7 @@ def _check_open(report: Report, edges: Edges, specs: Specs) -> None:
 
 
 def check_models(report: Report, edges: Edges, specs: Specs, deployment: Deployment | None) -> None:
-    """G18: settings that do not fit the models. G20: models that settings cannot tell apart."""
+    """G18: settings that do not fit the models. G20: models that settings cannot tell apart. G52: a fixed batch."""
     models = {i: node.op for i, node in report.nodes.items() if isinstance(node.op, Model)}
     first: dict[str, int] = {}
     for index, model in models.items():
@@ -160,15 +166,17 @@ def check_models(report: Report, edges: Edges, specs: Specs, deployment: Deploym
             message = f"{report.place(index)}: the model at {place} is called '{model.model_name}' too"
             fix = "a setting by that name sets both; give one a name of its own: Model(path, name=...)"
             report.add("G20", report.nodes[index].where, message, fix, "advice")
-    if deployment is None:
-        return
     for index, model in models.items():
         fixed = model.fixed_batch if (index, "") in specs else None
-        gears = deployment.gears_of(model.model_name)
-        if fixed is not None and gears != (fixed,):
+        gears = deployment.gears_of(model.model_name) if deployment is not None else (fixed,)
+        if fixed is not None and gears == (fixed,):
+            report.findings.append(fixed_batch_note(model, fixed, str(report.nodes[index].where)))
+        elif fixed is not None:
             message = f"{report.place(index)}: the model's batch is fixed to {fixed}, the gears are {gears}"
-            fix = f"compile with gears=({fixed},) (--gears {fixed}), or export the model with a batch of any size"
+            fix = f"compile with gears=({fixed},) (--gears {fixed}), or {free_the_batch(model)}"
             report.add("G18", report.nodes[index].where, message, fix)
+    if deployment is None:
+        return
     _check_preferred(report, edges, specs, deployment)
     known = [model.model_name for model in models.values()]
     for field, names in deployment.named_models().items():

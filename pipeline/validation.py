@@ -15,6 +15,7 @@ from .deployment import Deployment
 from .graph import Graph, GraphOutput
 from .names import check_names, name_values
 from .report import Report
+from .sense import check_sense
 from .specs import Specs, check_models, infer_specs
 from .wiring import Edges, bind_inputs, check_outputs, check_use, in_order
 
@@ -31,6 +32,7 @@ def validate(declaration: Declaration, deployment: Deployment | None = None) -> 
     order = in_order(report)
     check_use(report, edges)
     specs = infer_specs(report, edges, order)
+    check_sense(report, edges, specs)
     check_models(report, edges, specs, deployment)
     advice = report.close()
     return _freeze(report, edges, order, specs, advice)

@@ -66,8 +66,8 @@ class LoadedGraph(Protocol):
 class CpuProgram:
     """A stage on the CPU: one session for all batch sizes where that gives the same answer, else one for each gear.
 
-    Each stream has sessions of its own where the weights are light: runs at once that share a session take the pieces
-    of memory that the other core has just left, and need a fifth to a third more time.
+    Each stream, as far as there are cores, has sessions of its own where the weights are light: runs at once that share
+    one take the pieces of memory that the other core has just left, and need a fifth to a third more time.
     """
 
     def __init__(self, stage: BuiltStage, slots: int, rows: int, threads: int, streams: int = 1) -> None:
@@ -87,8 +87,9 @@ class CpuProgram:
             return {key: graphs[path] for key, path in paths.items()}
 
         self._graphs = [load()]
-        if not stage.frozen and sum(map(_bytes_of, files)) * (streams - 1) <= _EXTRA_BYTES:
-            self._graphs += [load() for _ in range(streams - 1)]  # OpenVINO knows streams itself
+        more = min(streams, usable_cores()) - 1
+        if not stage.frozen and sum(map(_bytes_of, files)) * more <= _EXTRA_BYTES:
+            self._graphs += [load() for _ in range(more)]  # OpenVINO knows streams itself
         self._buffers: dict[tuple[int, Any], tuple[Buffer, Buffer]] = {}
         self._bound: dict[tuple[int, int, Any, int], Callable[[], None]] = {}
         self._slots = slots

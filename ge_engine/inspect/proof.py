@@ -163,7 +163,7 @@ class _Runnable:
         self.outputs = [value.name for value in self.session.get_outputs()]
 
     def __call__(self, batch: Batch) -> dict[str, Array]:
-        return dict(zip(self.outputs, map(np.asarray, self.session.run(self.outputs, dict(batch)))))
+        return dict(zip(self.outputs, map(np.asarray, runtime.run(self.session, self.outputs, dict(batch)))))
 
     def tensors(self, point: Point) -> Tensors:
         return tuple((name, canonical_dtype(value.type), point[name]) for name, value in self.inputs.items())

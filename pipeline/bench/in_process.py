@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import TimeoutError as TimedOut
 from typing import TYPE_CHECKING, Any
 
-from ops import GepipeError, QueueError, WrongUse
+from ops import DeviceError, GepipeError, QueueError, WrongUse
 
 from ..counters import Counts
 from .measure import Client, RequestFailed
@@ -41,7 +41,8 @@ class SessionTarget:
             what, _, fix = str(error).partition("\nfix: ")
             if made_up:
                 what = f"made up of random data: {what}"
-                fix = "give values that it takes: -i NAME=@FILE"
+                given = "give values that it takes: -i NAME=@FILE"
+                fix = f"{fix}; or {given}" if isinstance(error.__cause__, DeviceError) else given
             raise WrongUse(f"{self.name} refuses a trial request, {what}", fix=fix) from error
 
     def client(self) -> Client:

@@ -36,6 +36,7 @@ from .sides import DumpSide, Feeds, GraphSide, Side
 
 MADE_UP = "the samples are random numbers, which say little: give real ones with --data"
 MOST_SAMPLES = 8
+_GIVE = "give samples: --data DIR"
 _CHUNK = 64  # nodes of a slice, most of them Casts
 
 
@@ -147,7 +148,7 @@ def _about(side: Side) -> list[str]:
 
 def _cases_of_model(path: str, data: Path | None, most: int, fold: bool) -> list[Case]:
     skeleton = read_skeleton(path)
-    feeds = model_feeds(data, skeleton, most) if data is not None else random_feeds(skeleton)
+    feeds = model_feeds(data, skeleton, most) if data is not None else random_feeds(skeleton, most)
     model = _named(skeleton.copy())
     return [Case(Path(path).stem, _folded(model) if fold else model, feeds)]
 
@@ -185,13 +186,13 @@ def _cases_of_pipeline(
     samples = _samples(graph, data, most)
     plan = Plan.of(graph, replace(settings, precision="origin"))
     device = Recording()
-    wanted = _answers(plan, samples, device)
+    wanted = _answers(plan, samples, device, is_made_up=data is None)
     cases = _cases(plan, device)
     if not cases:
         raise WrongUse(f"{target} has no model", fix="compare a pipeline with one")
     if precision is None:
         return cases, (), len(samples)
-    got = _answers(Plan.of(graph, replace(settings, precision=precision)), samples, "cpu")
+    got = _answers(Plan.of(graph, replace(settings, precision=precision)), samples, "cpu", is_made_up=data is None)
     return cases, tuple(_answer_layers(graph, wanted, got)), len(samples)
 
 
@@ -214,19 +215,23 @@ def _samples(graph: Graph, data: Path | None, most: int) -> Sequence[Mapping[str
     if data is not None:
         return pipeline_samples(data, graph.inputs, most)
     try:
-        return session_samples(graph.inputs, None, None, graph.name)[:most]
+        return session_samples(graph, None, None, most)
     except WrongUse as error:
-        raise WrongUse(error.message, fix="give samples: --data DIR") from error
+        raise WrongUse(error.message, fix=_GIVE) from error
 
 
-def _answers(plan: Plan, samples: Sequence[Mapping[str, Any]], device: str | Recording) -> list[dict[str, Any]]:
+def _answers(
+    plan: Plan, samples: Sequence[Mapping[str, Any]], device: str | Recording, is_made_up: bool
+) -> list[dict[str, Any]]:
     with plan.session(device) as session:
         if isinstance(device, Recording):
             device.runs.clear()  # what the session ran to measure itself
         answers = session.run_batch(samples)
     for number, answer in enumerate(answers):
         if isinstance(answer, GepipeError):
-            raise WrongUse(f"sample {number} fails: {answer.message}", fix=answer.fix, where=answer.where) from answer
+            what = f"sample {number}, made up of random data," if is_made_up else f"sample {number}"
+            fix = _GIVE if is_made_up else answer.fix
+            raise WrongUse(f"{what} fails: {answer.message}", fix=fix, where=answer.where) from answer
     return answers  # type: ignore[return-value]  # those that are errors were raised
 
 

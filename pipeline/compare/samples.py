@@ -10,10 +10,9 @@ from ge_engine.samples import random_batch
 from ge_engine.shapes import shape_of
 from ge_engine.skeleton import Skeleton
 from ops import Array, TensorSpec, WrongUse
-from ops.near import near
 from ops.spec import canonical_dtype
 
-from ..arrays import ALONE, arrays_in
+from ..arrays import inputs_in
 from ..declaration import Input
 from .sides import Feeds
 
@@ -40,7 +39,7 @@ def pipeline_samples(data: Path, inputs: Sequence[Input], most: int) -> list[dic
 
 def _sample(path: Path, inputs: Sequence[Input]) -> dict[str, Any]:
     if path.suffix == ".npz":
-        arrays = _arrays(path, [value.name for value in inputs])
+        arrays = inputs_in(path, [value.name for value in inputs])
         return {value.name: _as_input(arrays[value.name], value.spec) for value in inputs}
     if len(inputs) != 1 or inputs[0].spec.shape:
         wanted = ", ".join(f"{value.name} {value.spec}" for value in inputs)
@@ -64,7 +63,8 @@ def model_feeds(data: Path, skeleton: Skeleton, most: int) -> tuple[Feeds, ...]:
 
 def _feeds(path: Path, skeleton: Skeleton) -> Feeds:
     values = skeleton.model.graph.input
-    arrays = _arrays(path, [value.name for value in values])
+    found = inputs_in(path, [value.name for value in values])
+    arrays = {value.name: found[value.name] for value in values}
     for value in values:
         array, shape = arrays[value.name], shape_of(value)
         dtype = canonical_dtype(value.type.tensor_type.elem_type)
@@ -80,20 +80,8 @@ def _feeds(path: Path, skeleton: Skeleton) -> Feeds:
     return arrays
 
 
-def _arrays(path: Path, names: Sequence[str]) -> dict[str, Array]:
-    found = arrays_in(path)
-    if len(names) == 1 and ALONE in found:
-        found = {names[0]: found[ALONE]}
-    for name in names:
-        if name not in found:
-            there = ", ".join(filter(None, found)) or "no array with a name"
-            fix = near(name, found) if found else "write it with numpy.savez(file, name=array), by the inputs' names"
-            raise WrongUse(f"{path} has no input {name!r}; it has {there}", fix=fix)
-    return {name: found[name] for name in names}
-
-
-def random_feeds(skeleton: Skeleton) -> tuple[Feeds, ...]:
-    """One run of random numbers; a first axis that is open is 1.
+def random_feeds(skeleton: Skeleton, count: int) -> tuple[Feeds, ...]:
+    """So many runs of random numbers; a first axis that is open is 1.
 
     Errors: WrongUse for a model with other open dims.
     """
@@ -108,4 +96,5 @@ def random_feeds(skeleton: Skeleton) -> tuple[Feeds, ...]:
             )
         tensors.append((value.name, canonical_dtype(value.type.tensor_type.elem_type), whole))
     bounds: Mapping[str, int] = {name: _IDS for name, _, _ in tensors}
-    return (random_batch(tuple(tensors), bounds),)  # type: ignore[arg-type]  # no None is left
+    whole = tuple(tensors)
+    return tuple(random_batch(whole, bounds, seed=run) for run in range(count))

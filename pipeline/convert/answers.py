@@ -45,7 +45,7 @@ class OnnxRunnable:
 
     def __call__(self, feeds: Feeds) -> dict[str, Array]:
         try:
-            return dict(zip(self._outputs, self._session.run(self._outputs, dict(feeds))))
+            return dict(zip(self._outputs, runtime.run(self._session, self._outputs, dict(feeds))))
         except Exception as error:  # ONNX Runtime has no family of exceptions
             raise DeviceError(runtime.first_line(error), fix="look at its text; is it fit for these inputs?") from error
 

@@ -72,7 +72,8 @@ def _held(source: Source, made: Path, facts: Found, target: Path, options: Optio
     tried = held(pair, sampler, settings, everywhere=is_file, say=say)
     rows = tuple(row for one in tried for row in one.rows)
     if not all(one.ok for one in tried):
-        return Converted(source.kind, rows, (), why_not(pair, sampler, tried, {**settings[0], **facts.sizes}))
+        traced = {**settings[0], **facts.sizes}
+        return Converted(source.kind, rows, (), why_not(pair, sampler, tried, traced, facts.batch))
     if is_file:
         return Converted(source.kind, rows, _placed(made.parent, target))
     served = [one for one in tried if one.point.sizes == settings[0]][-1]  # the user's own inputs, if they fit

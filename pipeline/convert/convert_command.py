@@ -81,9 +81,11 @@ def _show(done: Converted) -> None:
     if done.rows:
         table = new_table("", "inputs", "output", "shape", "max abs", "relative")
         for row in done.rows:
-            shape = "no answer" if row.shape is None else f"[{','.join(map(str, row.shape))}]"
-            gaps = f"{row.absolute:.1e}", f"{row.relative:.1e}"
-            table.add_row("ok" if row.ok else "NO", *map(Text, (row.sample, row.output, shape)), *gaps)
+            if row.shape is None:
+                told = "no answer", "", ""
+            else:
+                told = f"[{','.join(map(str, row.shape))}]", f"{row.absolute:.1e}", f"{row.relative:.1e}"
+            table.add_row("ok" if row.ok else "NO", *map(Text, (row.sample, row.output, *told)))
         out.print(table)
     else:
         out.print("nothing to compare: it is the same graph")

@@ -21,7 +21,7 @@ from ..inspect.mend import mend
 from .answers import frozen_inputs
 from .child import run, run_side
 from .options import Options
-from .samples import Sizes, by_name, tensors_of
+from .samples import TRACED, Sizes, by_name, tensors_of
 from .source import FROZEN, ONNX, SAVED_MODEL, TFLITE, TORCH, Source
 
 OPSET = 17
@@ -33,12 +33,13 @@ class Found:
     """What a route has found out on its way.
 
     sizes: those of the example inputs, of the axes that vary beside the batch. ids: between which two their whole
-    numbers are, by input. told: what the user should know.
+    numbers are, by input. told: what the user should know. batch: with which a model was traced.
     """
 
     sizes: Sizes = field(default_factory=dict)
     ids: Mapping[str, Sequence[int]] = field(default_factory=dict)
     told: str = ""
+    batch: int = TRACED
 
 
 Route = Callable[[Source, Path, Options], Optional[Found]]
@@ -111,7 +112,7 @@ def onnx_of_torch(source: Source, target: Path, options: Options) -> Found:
     for name in report["inputs"]:
         if name not in kept:
             raise ModelError(f"the model does not use input '{name}'", fix="leave it out: give it a default in forward")
-    return Found(report["sizes"], report["ids"], report["told"])
+    return Found(report["sizes"], report["ids"], report["told"], report["batch"])
 
 
 def onnx_of_onnx(source: Source, target: Path, options: Options) -> None:

@@ -19,7 +19,7 @@ from ge_engine.stage import Tensors
 from ops import DeviceError, ModelError, WrongUse
 from ops.near import near
 
-from ..arrays import ALONE, arrays_in
+from ..arrays import inputs_in
 from ..axis_sizes import at_text, unsized
 from .answers import Feeds, Runnable
 
@@ -74,8 +74,9 @@ class Sampler:
         tensors = tensors_of(self._ports, sizes, batch)
         feeds = self._fit(random_batch(tensors, self._bounds, seed=self._made))
         self._made += 1
-        label = f"random {self._made}" + (f", {at_text(sizes)}" if sizes != self._sizes else "")
-        return Point(label, feeds, sizes)
+        rows = f", batch {batch}" if batch_axis(self._ports, sizes) else ""
+        others = f", {at_text(sizes)}" if sizes != self._sizes else ""
+        return Point(f"random{rows}{others}", feeds, sizes)
 
     def _fit(self, feeds: Feeds) -> Feeds:
         """The same, with whole numbers as those of the example."""
@@ -147,15 +148,12 @@ def _names(port: Port, axis: int) -> tuple[str, ...]:
 def given(data: Path, ports: Sequence[Port]) -> Feeds:
     """The inputs of an .npz file, whole, with the batch. Errors: WrongUse where they do not fit."""
     names = [port.name for port in ports]
-    arrays = arrays_in(data)
-    if len(names) == 1 and ALONE in arrays:
-        arrays = {names[0]: arrays[ALONE]}
+    arrays = inputs_in(data, names)
     for name in arrays:
         if name not in names:
-            raise WrongUse(f"{data} has '{name}', which is no input", fix=near(name, names))
+            fix = f"leave it out of the file: the inputs are {', '.join(names)}"
+            raise WrongUse(f"{data} has '{name}', which is no input", fix=fix)
     for port in ports:
-        if port.name not in arrays:
-            raise WrongUse(f"{data} has no array '{port.name}'", fix=f"it needs {', '.join(names)}")
         found = arrays[port.name]
         fits = port.shape is None or (
             found.ndim == len(port.shape)

@@ -91,6 +91,8 @@ def held(
     for one in tried:
         if isinstance(one.wanted, DeviceError):
             fix = "convert it for sizes that it takes: in a JSON file a number for an axis that cannot vary, or --at"
+            if pair.source.kind == TORCH:
+                fix = f"in the model's code take sizes from the tensors, as {next(iter(one.point.feeds))}.shape[0]; or {fix}"
             raise ModelError(f"the source does not run on {one.point.shapes}: {one.wanted.message}", fix=fix)
     return tried
 

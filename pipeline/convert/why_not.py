@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from ops import DeviceError
 
+from ..axis_sizes import at_text
 from .answers import source_answers
 from .comparison import compared
-from .samples import BATCHES, TRACED, Point, Sampler, Sizes, batch_axis, place_of
+from .samples import BATCHES, Point, Sampler, Sizes, batch_axis, place_of
 from .source import TORCH
 from .trial import Pair, Tried
 
@@ -26,32 +27,38 @@ class WhyNot(NamedTuple):
     fix: str
 
 
-def why_not(pair: Pair, sampler: Sampler, tried: Sequence[Tried], traced: Sizes) -> WhyNot:
-    """traced: the sizes with which it was made, where it is right if it is right anywhere. Errors: as Pair.tried."""
+def why_not(pair: Pair, sampler: Sampler, tried: Sequence[Tried], traced: Sizes, rows: int) -> WhyNot:
+    """traced, rows: the sizes and the batch with which it was made, where it is right if it is right anywhere.
+
+    Errors: as Pair.tried.
+    """
     at_fault = [one for one in tried if not one.ok]
-    alone = _alone(pair, sampler, at_fault, traced)
-    anchor, *changed = pair.tried([sampler.point(traced, TRACED), *alone.values()])
+    alone = _alone(pair, sampler, at_fault, traced, rows)
+    anchor, *changed = pair.tried([sampler.point(traced, rows), *alone.values()])
     if not anchor.ok:
         return _random(pair, tried[0]) or _departs(pair, at_fault[0])
     fixed = {name: one for name, one in zip(alone, changed) if one.rows and not one.ok}
-    return _fixed(pair, fixed) if fixed else _departs(pair, at_fault[0])
+    made_with = {**traced, batch_axis(pair.model.inputs, traced): rows}
+    return _fixed(pair, fixed, {name: made_with[name] for name in fixed}) if fixed else _departs(pair, at_fault[0])
 
 
-def _alone(pair: Pair, sampler: Sampler, at_fault: Sequence[Tried], traced: Sizes) -> dict[str, Point]:
+def _alone(pair: Pair, sampler: Sampler, at_fault: Sequence[Tried], traced: Sizes, rows: int) -> dict[str, Point]:
     """For each axis that was not as it was traced, inputs where it alone is otherwise."""
     sizes = {name: size for one in at_fault for name, size in one.point.sizes.items() if size != traced.get(name)}
-    points = {name: sampler.point({**traced, name: size}, TRACED) for name, size in sizes.items()}
+    points = {name: sampler.point({**traced, name: size}, rows) for name, size in sizes.items()}
     batch = batch_axis(pair.model.inputs, traced)
-    return {**points, batch: sampler.point(traced, BATCHES[-1])} if batch else points
+    other = next(size for size in reversed(BATCHES) if size != rows)
+    return {**points, batch: sampler.point(traced, other)} if batch else points
 
 
-def _fixed(pair: Pair, fixed: dict[str, Tried]) -> WhyNot:
+def _fixed(pair: Pair, fixed: dict[str, Tried], traced: Sizes) -> WhyNot:
     found = {name: place_of(name, pair.model.inputs) for name in fixed}
     places = [f"'{name}' (axis {axis} of input '{of}')" for name, (of, axis) in found.items()]
     first = next(iter(fixed.values()))
     does = f"fails: {first.got.message}" if isinstance(first.got, DeviceError) else "gives something else"
+    how = f", which was traced with {at_text(traced)}" if pair.source.kind == TORCH else ""
     reason = (
-        f"{' and '.join(places)} cannot vary in what was made: on {first.point.shapes} the source answers, and what "
+        f"{' and '.join(places)} cannot vary in what was made{how}: on {first.point.shapes} the source answers, and what "
         f"was made {does}"
     )
     if pair.source.kind == TORCH:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ge_engine.meaning import id_tables
+from ops import SpecError, Tokenize
 from ops.unique import unique
 
 from .kinds import Guess, Kind
@@ -35,7 +37,11 @@ class Feed:
         self.given: tuple[str, ...] = ()
         entry = seen.picture
         roles = roles_of(seen.inputs)
-        vocab = vocab or _vocab_by(Path(seen.model.file))
+        if roles is not None and vocab is None:
+            vocab = _vocab_by(Path(seen.model.file))
+            vocab = None if vocab and _too_large(seen, roles, vocab) else vocab
+        elif roles is not None and vocab and (fault := _too_large(seen, roles, vocab)):
+            raise SpecError(fault, fix="name the vocabulary that the model was trained with")
         if entry is not None and entry.spec.dtype in _FED[entry.layout]:
             self._picture(entry)
         elif roles is not None and vocab:
@@ -182,6 +188,21 @@ def _vocab_by(model: Path) -> Path | None:
     """The vocabulary that lies by a model, or by its folder."""
     places = (folder / "vocab.txt" for folder in (model.parent, model.parent.parent))
     return next((place for place in places if place.is_file()), None)
+
+
+def _too_large(seen: Look, roles: Roles, vocab: Path) -> str:
+    """What is wrong with a vocabulary that makes ids for which the model has no row; "" for one that does not."""
+    table = id_tables(seen.model.skeleton.model.graph).get(roles.ids)
+    try:
+        largest = Tokenize(vocab.absolute()).largest["ids"]
+    except (OSError, SpecError) as error:
+        return f"{vocab} cannot be read: {error}"
+    if table is None or largest < table.rows:
+        return ""
+    return (
+        f"{vocab} makes ids up to {largest}, and the model's table '{table.name}' has {table.rows} rows, for 0 to "
+        f"{table.rows - 1}"
+    )
 
 
 def _first_reader(seen: Look) -> str:

@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-import onnx
-
+from ge_engine.meaning import probabilities_by
 from ops import TensorSpec
 
 from .look import Look
@@ -40,8 +39,6 @@ _VECTOR = re.compile(r"feat|embed|emb|vector|pooled|latent", re.IGNORECASE)
 _CLASS = re.compile(r"logit|prob|class|score|softmax|cls", re.IGNORECASE)
 _USUAL_LENGTHS = (128, 256, 384, 512, 640, 768, 1024, 1280, 1536, 2048)  # of vectors
 _IMAGENET = (1000, 1001, 21841)
-_PROBABILITIES = ("Softmax", "Sigmoid")
-_THROUGH = ("Identity", "Reshape", "Flatten", "Squeeze", "Cast")
 
 
 def kind_of(seen: Look) -> Guess:
@@ -87,8 +84,7 @@ def _against_detector(seen: Look, head: TensorSpec, labels: int) -> str:
 
 def _classes_or_vector(seen: Look, name: str, head: TensorSpec, labels: int) -> Guess:
     count = head.shape[0]
-    last = _last(seen.model.skeleton.model.graph, name)
-    sure = last in _PROBABILITIES
+    sure = bool(probabilities_by(seen.model.skeleton.model.graph, name))
     if sure or (labels and labels == count) or count in _IMAGENET or _CLASS.search(name):
         return Guess(Kind.CLASSIFIER, probabilities=sure)
     if _VECTOR.search(name):
@@ -96,12 +92,3 @@ def _classes_or_vector(seen: Look, name: str, head: TensorSpec, labels: int) -> 
     if count in _USUAL_LENGTHS:
         return Guess(Kind.IMAGE_ENCODER, f"{count} numbers are usual for a vector, but they may be classes")
     return Guess(Kind.CLASSIFIER, f"{count} numbers may be classes, or a vector")
-
-
-def _last(graph: onnx.GraphProto, output: str) -> str:
-    """The operator that computes an output, behind what only moves values."""
-    makers = {name: node for node in graph.node for name in node.output}
-    node = makers.get(output)
-    while node is not None and node.op_type in _THROUGH and node.input:
-        node = makers.get(node.input[0])
-    return node.op_type if node is not None else ""

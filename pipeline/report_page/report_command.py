@@ -89,7 +89,7 @@ def report(
         printed = str(file) == "-"
         if not printed:
             check_place(file, target, trace, deployment)
-        samples = session_samples(graph.inputs, inputs, None, graph.name)
+        samples = session_samples(graph, inputs, None)
         plan = make_plan(graph, settings)
         document = None if trace is None else _trace_of(trace, plan)
         measured, stats, traced = None, None, "" if trace is None else f"the file {trace.name}"

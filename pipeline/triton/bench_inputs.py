@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ops import Array, TensorSpec, Where, WrongUse
-from ops.near import near
 
 from ..declaration import Input
 from ..parse import sample_from
@@ -54,8 +53,9 @@ def from_golden(directory: Path, model: str, batching: bool) -> list[Sample]:
     versions = {int(m[1]): name for name in found if (m := re.fullmatch(rf"{re.escape(model)}_v(\d+)", name))}
     name = model if model in found else versions[max(versions)] if versions else None
     if name is None:
-        fix = near(model, found) if found else "export it with `gepipe export`"
-        raise WrongUse(f"{directory} carries no golden requests for {model}", fix=fix)
+        others = f"; it has those of {', '.join(sorted(found))}" if found else ""
+        fix = "name the folder of its export, or make one: gepipe export"
+        raise WrongUse(f"{directory} carries no golden requests for {model}{others}", fix=fix)
     whole: list[Sample] = [
         {key: decode(value) for key, value in request["inputs"].items()} for request in found[name]["requests"]
     ]

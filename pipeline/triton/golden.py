@@ -13,11 +13,10 @@ from typing import Any
 import cv2
 import numpy as np
 
-from ops import Array, DecodeImage, ExportError, GepipeError, ServerError
+from ops import Array, DeviceError, ExportError, GepipeError, ServerError
 from ops.spec_json import array_to_json
 
-from ..declaration import Input
-from ..graph import Graph
+from ..made_up import made_up
 from ..plan import Plan
 from .ensemble import Ensemble, Tensor
 from .verify_client import decode
@@ -25,7 +24,6 @@ from .verify_client import decode
 GOLDEN = "golden.json"
 FORMAT = 1
 TOLERANCE = 1e-4  # relative, on a machine of another make
-TEXT = "一只猫坐在窗前。A cat sits by the window."
 Sample = Mapping[str, Any]
 
 
@@ -52,7 +50,7 @@ def golden_requests(
             "samples is empty: nothing would be verified", fix="give one at least, or None for made-up ones"
         )
     rows = ensemble.rows or 1
-    chosen = list(samples) if samples is not None else [_made_up(plan.graph, seed) for seed in range(2 * rows)]
+    chosen = list(samples) if samples is not None else made_up(plan.graph, 2 * rows)
     order = [i % len(chosen) for i in range(max(rows, len(chosen) - len(chosen) % rows))]
     batches = [order[i : i + rows] for i in range(0, len(order), rows)]
     if 1 < len(order) <= ensemble.max_batch_size:
@@ -64,7 +62,7 @@ def golden_requests(
             answers: Sequence[Any] = session.run_batch(asked)
             for answer in answers:
                 if isinstance(answer, GepipeError):
-                    raise _failure(answer, made_up=samples is None) from answer
+                    raise _failure(answer, is_made_up=samples is None) from answer
             if reference is not None:
                 answers = [reference.answers[i] for i in batch]
             requests.append(_request(ensemble, asked, answers))
@@ -79,11 +77,13 @@ def golden_requests(
     }
 
 
-def _failure(error: GepipeError, made_up: bool) -> ExportError:
+def _failure(error: GepipeError, is_made_up: bool) -> ExportError:
     """The pipeline's own words, and its remedy for a sample that somebody chose."""
     reason = f"{error.where}: {error.message}" if error.where else error.message
     other = "give samples that the pipeline answers: -i NAME=@FILE for each input, or samples=[...]"
-    if made_up:
+    if is_made_up and isinstance(error, DeviceError):
+        other = f"{error.fix}; or {other}"  # ids, say, that the pipeline itself has made
+    if is_made_up:
         return ExportError(f"a golden sample, made up of random data, fails: {reason}", fix=other)
     return ExportError(f"a golden sample fails: {reason}", fix=error.fix or other)
 
@@ -154,31 +154,3 @@ def _stack(tensor: Tensor, values: Sequence[Any], ensemble: Ensemble) -> Array:
     for row, value in zip(padded, values):
         row[: len(value)] = value
     return padded
-
-
-def _made_up(graph: Graph, seed: int) -> dict[str, Any]:
-    return {value.name: _value(value, graph, np.random.default_rng(seed)) for value in graph.inputs}
-
-
-def _value(value: Input, graph: Graph, random: np.random.Generator) -> Any:
-    if not value.spec.shape:
-        decoded = any(isinstance(step.op, DecodeImage) for step in graph.consumers()[value.name])
-        return _picture(random) if decoded else TEXT[: int(random.integers(4, len(TEXT)))]
-    sizes = [dim if isinstance(dim, int) else 64 for dim in value.spec.max_shape or value.spec.shape]
-    if value.spec.dtype == "bytes":
-        return np.full(sizes, TEXT.encode(), object)
-    if value.spec.dtype.startswith("float"):
-        return random.normal(size=sizes).astype(value.spec.numpy)
-    return random.integers(0, 2, sizes).astype(value.spec.numpy)
-
-
-def _picture(random: np.random.Generator) -> bytes:
-    """A PNG of smooth colours with a few shapes on it."""
-    height, width = (int(size) for size in random.integers(90, 200, 2))
-    small = random.integers(0, 256, (4, 5, 3), dtype=np.uint8)
-    picture = cv2.resize(small, (width, height), interpolation=cv2.INTER_CUBIC)
-    for _ in range(4):
-        x, y, size = (int(random.integers(0, limit)) for limit in (width, height, 40))
-        colour = tuple(int(part) for part in random.integers(0, 256, 3))
-        cv2.rectangle(picture, (x, y), (x + size, y + size), colour, -1)
-    return bytes(cv2.imencode(".png", picture)[1])

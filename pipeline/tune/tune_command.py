@@ -39,10 +39,10 @@ from ..command import (
     print_json,
     settings_of,
 )
-from ..declaration import Input
 from ..deployment import Deployment
 from ..load import load
 from ..plan import Plan
+from ..made_up import is_picture
 from ..samples import session_samples
 from ..session import open_for
 from .choose import Case
@@ -122,7 +122,7 @@ def tune(
         plan = make_plan(graph, Deployment.of(base, gears=_candidates(expected, largest)))
         stages = Stages.of(plan, manners.pads)
         space = Space.of(stages.gears, manners, locks, streams)
-        host = _host(plan, graph.inputs, inputs, device, seconds)
+        host = _host(plan, inputs, device, seconds)
         case = Case(space, expected, max_gears, manners, host)
         with compiling(err) as show, Steps(plan, space.streams[-1], seconds, partial(_open, device, show)) as steps:
             found = tuned(case, _shown(steps), limit_us, partial(stages.measured, steps))
@@ -218,10 +218,14 @@ def _candidates(traffic: Traffic | None, largest: int) -> tuple[int, ...]:
     return tuple(sorted({1, *best_gears(split_at(traffic.histogram, largest), _MOST_CANDIDATES)}))
 
 
-def _host(plan: Plan, declared: Sequence[Input], inputs: list[str] | None, device: str, seconds: float) -> Host | None:
+def _host(plan: Plan, inputs: list[str] | None, device: str, seconds: float) -> Host | None:
     """None where no sample is given, and one of random data will not do. Errors: those of a sample that is given."""
+    pictures = [value.name for value in plan.graph.inputs if is_picture(value, plan.graph)]
+    if pictures and not inputs:
+        note(f"host: random data will not do: the size of a picture decides; give one: -i {pictures[0]}=@FILE")
+        return None
     try:
-        samples = session_samples(declared, inputs, None, plan.graph.name)
+        samples = session_samples(plan.graph, inputs, None)
         # One batch a core, each on a thread of its own.
         alone = Deployment.of(plan.deployment, streams=min(usable_cores(), NPU_STREAMS), threads=1)
         with open_session(dataclasses.replace(plan, deployment=alone), device) as session:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ops import WrongUse
-from pipeline.arrays import array_in, arrays_in, names_in
+from pipeline.arrays import array_in, arrays_in, inputs_in, names_in
 
 X = np.float32([[1, 2]])
 
@@ -57,3 +57,23 @@ def test_a_file_that_holds_no_arrays_is_refused(tmp_path: Path, write: Callable[
     with pytest.raises(WrongUse, match=r"m\.npz cannot be read: .") as error:
         arrays_in(path)
     assert error.value.fix.startswith("write it with numpy.savez")
+
+
+@pytest.mark.parametrize(
+    ("names", "message", "fix"),
+    [
+        (["x", "yy"], "has no input 'yy'; it has x, y", "in the file call 'y' 'yy'"),
+        (["ids", "y"], "has no input 'ids'; it has x, y", "in the file call 'x' 'ids'"),
+        (
+            ["ids", "mask"],
+            "has no input 'ids'; it has x, y",
+            "write it with numpy.savez(file, name=array), by the inputs' names: ids, mask",
+        ),
+    ],
+)
+def test_it_is_the_file_that_has_to_use_the_names_of_the_inputs(
+    tmp_path: Path, names: list[str], message: str, fix: str
+) -> None:
+    with pytest.raises(WrongUse, match=message) as error:
+        inputs_in(saved(tmp_path / "m.npz"), names)
+    assert error.value.fix == fix

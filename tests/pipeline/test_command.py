@@ -231,6 +231,6 @@ def test_every_option_that_says_where_to_write_knows_that_name() -> None:
 )
 def test_what_cannot_be_written_is_named_with_what_helps(number: int, fix: str) -> None:
     error = OSError(number, os.strerror(number))
-    with pytest.raises(WrongUse, match=rf"^out\.onnx cannot be written: {os.strerror(number)}\nfix: {fix}$"):
-        with writing(Path("out.onnx")):
-            raise error
+    said = rf"^out\.onnx cannot be written: {os.strerror(number)}\nfix: {fix}$"
+    with pytest.raises(WrongUse, match=said), writing(Path("out.onnx")):
+        raise error

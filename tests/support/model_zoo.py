@@ -25,6 +25,7 @@ def write_models(folder: Path) -> Path:
     heads(weights / "heads.onnx")
     some(weights / "some.onnx")
     tokens(weights / "tokens.onnx")
+    lookup(weights / "lookup.onnx")
     dynamic_int8(weights / "dynamic_int8.onnx")
     com_microsoft(weights / "com_microsoft.onnx")
     return folder
@@ -80,6 +81,19 @@ def tokens(path: Path) -> None:
     nodes = [node("Mul", ["ids", "mask"], ["m"]), node("Cast", ["m"], ["y"], to=1)]
     inputs = [tensor("ids", dims, np.int64), tensor("mask", dims, np.int64)]
     save(path, nodes, inputs, [tensor("y", dims)])
+
+
+def lookup(path: Path, rows: int = 10) -> None:
+    """x float32[8], ids int64[n] -> y float32[n]: of a table, times the mean of x."""
+    nodes = [
+        node("Identity", ["ids"], ["same"]),
+        node("Gather", ["table", "same"], ["found"]),
+        node("ReduceMean", ["x"], ["mean"], axes=[1]),
+        node("Mul", ["found", "mean"], ["y"]),
+    ]
+    inputs = [tensor("x", ("batch", 8)), tensor("ids", ("batch", "length"), np.int64)]
+    table = np.arange(rows, dtype=np.float32)
+    save(path, nodes, inputs, [tensor("y", ("batch", "length"))], {"table": table})
 
 
 def dynamic_int8(path: Path) -> None:

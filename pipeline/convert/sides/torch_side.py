@@ -225,16 +225,10 @@ def export(model: Any, inputs: Mapping[str, Input], job: Mapping[str, Any]) -> d
     if unsized(inputs, given):
         return {"unsized": unsized(inputs, given)}
     arguments = tuple(tensor_for(name, spec, given) for name, spec in inputs.items())
-    with torch.no_grad():
-        try:
-            made = flat(model(*arguments))
-        except Exception as error:  # whatever the user's code raises
-            told = ", ".join(f"{name} {dtype_of(x)}{shown(x.shape)}" for name, x in zip(inputs, arguments))
-            refuse(
-                f"the model does not run on {told}: {reason_of(error)}",
-                "return example inputs that it takes, or say in a JSON file what they are, as "
-                '{"ids": {"dtype": "int64", "shape": ["batch", "seq"]}}',
-            )
+    try:
+        made = answers_of(model, arguments)
+    except Exception as error:  # whatever the user's code raises
+        refuse_run(model, inputs, given, arguments, error)
     names = job["outputs"] or [f"output{i}" for i in range(len(made))]
     if len(names) != len(made):
         refuse(f"the model gives {len(made)} outputs, and {len(names)} names: {', '.join(names)}", "name each of them")
@@ -257,7 +251,57 @@ def export(model: Any, inputs: Mapping[str, Input], job: Mapping[str, Any]) -> d
         for name, spec in inputs.items()
         if spec.example is not None and spec.dtype in ("int32", "int64")
     }
-    return {"inputs": list(inputs), "sizes": sizes, "ids": ids}
+    traced = next((int(x.shape[0]) for x, spec in zip(arguments, inputs.values()) if is_open(spec)), 1)
+    return {"inputs": list(inputs), "sizes": sizes, "ids": ids, "batch": traced}
+
+
+def answers_of(model: Any, arguments: Sequence[Any]) -> list[Any]:
+    """What a model gives. Errors: whatever its code raises."""
+    import torch
+
+    with torch.no_grad():
+        return flat(model(*arguments))
+
+
+def refuse_run(
+    model: Any, inputs: Mapping[str, Input], sizes: Mapping[str, int], arguments: Sequence[Any], error: Exception
+) -> NoReturn:
+    """End, where it does not run on what it is traced with: is it the batch, or all of it?"""
+    names = [name for name, spec in inputs.items() if is_open(spec)]
+    told = told_of(inputs, arguments)
+    single = [tensor_for(name, spec, sizes, 1) for name, spec in inputs.items()]
+    if told_of(inputs, single) != told and runs(model, single):
+        place = place_of(error)
+        refuse(
+            f"the code fixes the batch: the model runs on {told_of(inputs, single)}, and not on {told}: "
+            f"{reason_of(error)}",
+            f"use {names[0]}.shape[0] in place of a number{f' at {place}' if place else ''}; or, for one sample at a "
+            "time, write 1 for the batch in a JSON file of the inputs",
+        )
+    refuse(
+        f"the model does not run on {told}: {reason_of(error)}",
+        "return example inputs that it takes, or say in a JSON file what they are, as "
+        '{"ids": {"dtype": "int64", "shape": ["batch", "seq"]}}',
+    )
+
+
+def runs(model: Any, arguments: Sequence[Any]) -> bool:
+    """Whether it gives something."""
+    try:
+        answers_of(model, arguments)
+    except Exception:  # whatever the user's code raises
+        return False
+    return True
+
+
+def told_of(inputs: Mapping[str, Input], tensors: Sequence[Any]) -> str:
+    """In a message."""
+    return ", ".join(f"{name} {dtype_of(x)}{shown(x.shape)}" for name, x in zip(inputs, tensors))
+
+
+def is_open(spec: Input) -> bool:
+    """Whether its first axis varies."""
+    return isinstance(spec.shape[0], str)
 
 
 def varying(spec: Input) -> list[tuple[int, str]]:
@@ -286,14 +330,14 @@ def unsized(inputs: Mapping[str, Input], sizes: Mapping[str, int]) -> list[str]:
     ]
 
 
-def tensor_for(name: str, spec: Input, sizes: Mapping[str, int]) -> Any:
+def tensor_for(name: str, spec: Input, sizes: Mapping[str, int], batch: int = 2) -> Any:
     """What to trace with: the example, twice where it is one sample, since a batch of one may be taken for fixed."""
     import torch
 
     if spec.example is not None:
-        single = isinstance(spec.shape[0], str) and spec.example.shape[0] == 1
-        return torch.cat([spec.example] * 2) if single else spec.example
-    places = ((f"{name}.{axis}", dim, 2 if axis == 0 else None) for axis, dim in enumerate(spec.shape))
+        single = is_open(spec) and spec.example.shape[0] == 1
+        return torch.cat([spec.example] * batch) if single else spec.example
+    places = ((f"{name}.{axis}", dim, batch if axis == 0 else None) for axis, dim in enumerate(spec.shape))
     shape = [dim if isinstance(dim, int) else sizes.get(place, sizes.get(dim, size)) for place, dim, size in places]
     dtype = getattr(torch, spec.dtype)
     return torch.zeros(shape, dtype=dtype) if not dtype.is_floating_point else torch.rand(shape).to(dtype)
@@ -303,9 +347,9 @@ def run(model: Any, inputs: Sequence[str], job: Mapping[str, Any], feeds: str, a
     """Write the outputs by name; or why there are none."""
     import torch
 
-    with np.load(feeds) as arrays, torch.no_grad():
+    with np.load(feeds) as arrays:
         try:
-            made = flat(model(*(torch.from_numpy(arrays[name]) for name in inputs)))
+            made = answers_of(model, [torch.from_numpy(arrays[name]) for name in inputs])
         except Exception as error:  # whatever the user's code raises
             return reason_of(error)
     names = job["outputs"] or [f"output{i}" for i in range(len(made))]
@@ -314,11 +358,16 @@ def run(model: Any, inputs: Sequence[str], job: Mapping[str, Any], feeds: str, a
 
 
 def reason_of(error: Exception) -> str:
-    """What it says, and the last line of the user's own code on the way to it."""
+    """What it says, and where."""
+    where = f" ({place_of(error)})" if place_of(error) else ""
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}{where}"
+
+
+def place_of(error: Exception) -> str:
+    """The last line of the user's own code on the way to it; "" where there is none."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [one for one in frames if "site-packages" not in one.filename and one.filename != __file__]
-    where = f" ({own[-1].filename}:{own[-1].lineno})" if own else ""
-    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}{where}"
+    return f"{own[-1].filename}:{own[-1].lineno}" if own else ""
 
 
 def flat(value: Any) -> list[Any]:

@@ -26,6 +26,15 @@ pipeline.output(y=Model("{name}.onnx")(x))
 """
 
 
+REFUSES = """
+class Refuses(ops.Op):
+    def infer(self, x):
+        return x
+
+    def run(self, x, out=None):
+        raise ValueError("too small")
+
+"""
 SIZED = """\
 import ops
 from ge_engine import Model
@@ -89,7 +98,16 @@ def test_cube_fp16in_fp32out_harms_less(tmp_path: Path, data: Path) -> None:
 
 def test_random_numbers_are_owned_up_to(tmp_path: Path) -> None:
     found = compared(half_models.harmless(tmp_path / "m.onnx"), None)
-    assert (found.notes, found.samples) == ((MADE_UP,), 1)
+    assert (found.notes, found.samples) == ((MADE_UP,), 8)
+
+
+def test_made_up_samples_are_as_many_of_a_pipeline_and_pictures_where_it_decodes_them(project: Path) -> None:
+    tiny.picture_model(project)
+    encoded = 'image = ops.DecodeImage(color="RGB")(pipeline.input("image", ops.ENCODED_IMAGE))'
+    declared = 'image = pipeline.input("image", ops.TensorSpec("uint8", ("H", "W", 3)))'
+    (project / "graph.py").write_text(SIZED.replace(declared, encoded), encoding="utf-8")
+    found = compared(project / "graph.py", None)
+    assert (found.notes, found.samples, found.agrees) == ((MADE_UP,), 8, True)
 
 
 def test_two_models_are_compared_by_name_and_their_outputs_by_place(tmp_path: Path, data: Path) -> None:
@@ -196,6 +214,15 @@ def test_a_sample_that_fails_in_the_pipeline_is_named(project: Path) -> None:
     np.savez(project / "bad.npz", x=np.zeros(9, np.float32))
     with pytest.raises(WrongUse, match="sample 0 fails: "):
         compared(project / "graph.py", project / "bad.npz")
+
+
+def test_made_up_samples_that_fail_ask_for_real_ones(project: Path) -> None:
+    half_models.harmless(project / "m.onnx")
+    text = PIPELINE.format(name="m").replace('Model("m.onnx")(x)', "Refuses()(Model(\"m.onnx\")(x))")
+    (project / "graph.py").write_text(text.replace("pipeline = ", REFUSES + "pipeline = ", 1), encoding="utf-8")
+    with pytest.raises(WrongUse, match=r"sample 0, made up of random data, fails: .*too small") as error:
+        compared(project / "graph.py", None)
+    assert error.value.fix == "give samples: --data DIR"
 
 
 def test_a_pipeline_whose_inputs_are_of_any_size_needs_samples(project: Path) -> None:

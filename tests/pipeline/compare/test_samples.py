@@ -47,8 +47,9 @@ def test_a_models_inputs_come_whole(tmp_path: Path, skeleton: Skeleton) -> None:
     assert {name: array.tolist() for name, array in feeds.items()} == {"x": X.tolist(), "i": [7]}
 
 
-def test_random_samples_have_one_row_and_small_ids(skeleton: Skeleton) -> None:
-    (feeds,) = random_feeds(skeleton)
+def test_random_samples_have_one_row_and_small_ids_and_differ(skeleton: Skeleton) -> None:
+    feeds, other = random_feeds(skeleton, 2)
+    assert feeds["x"].tolist() != other["x"].tolist()
     assert (feeds["x"].shape, feeds["i"].shape) == ((1, 4), (1,))
     assert feeds["i"].max() < 3
 
@@ -71,7 +72,7 @@ def test_samples_that_are_none_are_refused(tmp_path: Path) -> None:
 def test_an_npz_that_lacks_an_input_or_is_damaged_is_refused(tmp_path: Path) -> None:
     (x,) = declared(x=TensorSpec("float32", (4,)))
     np.savez(tmp_path / "s.npz", xs=X)
-    wrong(tmp_path, r"s\.npz has no input 'x'; it has xs", x)
+    wrong(tmp_path, r"s\.npz has no input 'x'; it has xs\nfix: in the file call 'xs' 'x'", x)
     (tmp_path / "s.npz").write_bytes(b"PK\3\4 no archive")
     wrong(tmp_path, r"s\.npz cannot be read", x)
     np.savez(tmp_path / "s.npz")
@@ -92,4 +93,4 @@ def test_a_model_of_open_sizes_needs_samples(tmp_path: Path) -> None:
     ports = [tensor("x", ["batch", "height"])]
     path = save(tmp_path / "m.onnx", [node("Relu", ["x"], ["y"], name="r")], ports, [tensor("y", ["batch", "height"])])
     with pytest.raises(WrongUse, match=r"input x is of any size: \['batch', 'height'\]"):
-        random_feeds(read_skeleton(str(path)))
+        random_feeds(read_skeleton(str(path)), 1)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,16 @@ def fixed():
 
 def one_size():
     return torch.Net(2, 2, fixed=0), {"x": torch.rand((1, 4))}
+
+class _Single(torch.Net):
+    def forward(self, x):
+        return torch.Tensor(x.array.reshape(1, 4))
+
+def single():
+    return _Single(2, 2)
+
+def single_shown():
+    return _Single(2, 2), {"x": torch.rand((1, 4))}
 
 def lookup():
     return torch.Lookup(7), {"ids": torch.zeros((1, 6), dtype=torch.int64)}
@@ -81,8 +92,8 @@ def test_a_torch_model_becomes_onnx_with_a_free_batch(net: Path, tmp_path: Path)
     assert done.ok
     assert done.files == (tmp_path / "net.onnx",)
     assert [(row.sample, row.output, row.shape, row.absolute) for row in done.rows] == [
-        ("random 1", "y", (1, 4), 0.0),
-        ("random 2", "y", (3, 4), 0.0),
+        ("random, batch 1", "y", (1, 4), 0.0),
+        ("random, batch 3", "y", (3, 4), 0.0),
     ]
     model = onnx.load(tmp_path / "net.onnx")
     assert model.opset_import[0].version == 17
@@ -100,13 +111,13 @@ def test_a_json_file_says_inputs_outputs_and_opset(net: Path, tmp_path: Path) ->
     source = described(net, model="net.py:alone", inputs={"x": ["n", "width"]}, outputs=["y"], opset=14)
     done = convert(source, tmp_path / "net.onnx", Options(sizes=({"width": 5},)))
     assert [(row.sample, row.shape) for row in done.rows] == [
-        ("random 1", (1, 5)),
-        ("random 2", (3, 5)),
-        ("random 3, width=2", (1, 2)),
+        ("random, batch 1", (1, 5)),
+        ("random, batch 3", (3, 5)),
+        ("random, batch 1, width=2", (1, 2)),
     ]
     assert onnx.load(tmp_path / "net.onnx").opset_import[0].version == 14
     done = convert(source, tmp_path / "net.onnx", Options(sizes=({"width": 5}, {"width": 9})))
-    assert [row.sample for row in done.rows] == ["random 1", "random 2", "random 3, width=9"]
+    assert [row.sample for row in done.rows] == ["random, batch 1", "random, batch 3", "random, batch 1, width=9"]
 
 
 def test_all_sizes_are_asked_for_before_the_work(net: Path, tmp_path: Path) -> None:
@@ -124,13 +135,14 @@ def test_an_axis_that_the_export_has_fixed_is_named(net: Path, tmp_path: Path) -
     source = described(net, model="net.py:fixed", inputs={"x": ["n", "width"]})
     done = convert(source, tmp_path / "net.onnx", Options(sizes=({"width": 6},)))
     assert [(row.sample, row.ok, row.shape) for row in done.rows] == [
-        ("random 1", True, (1, 6)),
-        ("random 2", True, (3, 6)),
-        ("random 3, width=3", False, None),
+        ("random, batch 1", True, (1, 6)),
+        ("random, batch 3", True, (3, 6)),
+        ("random, batch 1, width=3", False, None),
     ]
     assert done.why_not is not None
     assert done.why_not.reason.startswith(
-        "'width' (axis 1 of input 'x') cannot vary in what was made: on x [2, 3] the source answers, and what was made "
+        "'width' (axis 1 of input 'x') cannot vary in what was made, which was traced with width=6: on x [2, 3] the source "
+        "answers, and what was made "
         "fails: "
     )
     assert done.why_not.fix.startswith("in the model's code take a size from the tensor, as x.shape[1]")
@@ -142,13 +154,16 @@ def test_a_batch_that_the_export_has_fixed_is_named(net: Path, tmp_path: Path) -
     done = convert(f"{net}:one_size", tmp_path / "net.onnx")
     assert [row.ok for row in done.rows] == [False, False]
     assert done.why_not is not None
-    assert "'batch' (axis 0 of input 'x') cannot vary in what was made: on x [3, 4]" in done.why_not.reason
+    assert (
+        "'batch' (axis 0 of input 'x') cannot vary in what was made, which was traced with batch=2: on x [3, 4]"
+        in done.why_not.reason
+    )
 
 
 def test_an_example_gives_the_dtypes_and_sizes_that_the_json_file_leaves_open(net: Path, tmp_path: Path) -> None:
     source = described(net, model="net.py:lookup", inputs={"ids": ["batch", "seq"]})
     done = convert(source, tmp_path / "net.onnx")
-    assert [row.sample for row in done.rows] == ["random 1", "random 2", "random 3, seq=3"]
+    assert [row.sample for row in done.rows] == ["random, batch 1", "random, batch 3", "random, batch 1, seq=3"]
     (ids,) = onnx.load(tmp_path / "net.onnx").graph.input
     assert ids.type.tensor_type.elem_type == onnx.TensorProto.INT64
     assert [dim.dim_param for dim in ids.type.tensor_type.shape.dim] == ["batch", "seq"]
@@ -194,6 +209,18 @@ def test_a_model_that_does_not_run_is_told_with_what_it_was_given(net: Path, tmp
     assert '{"ids": {"dtype": "int64", "shape": ["batch", "seq"]}}' in error.value.fix
 
 
+@pytest.mark.parametrize("listed", [True, False])
+def test_code_that_fixes_the_batch_is_told_with_its_line(net: Path, tmp_path: Path, listed: bool) -> None:
+    source = described(net, model="net.py:single", inputs={"x": ["n", 4]}) if listed else f"{net}:single_shown"
+    with pytest.raises(
+        ModelError,
+        match=r"the code fixes the batch: the model runs on x float32\[1, 4\], and not on x float32\[2, 4\]: "
+        r"ValueError: cannot reshape .*net\.py:\d+\)",
+    ) as error:
+        convert(source, tmp_path / "net.onnx")
+    assert re.match(r"use x\.shape\[0\] in place of a number at .*net\.py:\d+; or, ", error.value.fix)
+
+
 def test_what_departs_from_its_source_is_not_left_behind(net: Path, tmp_path: Path) -> None:
     (tmp_path / "net.onnx").write_bytes(b"what was there")
     before = sorted(path.name for path in tmp_path.iterdir())
@@ -209,7 +236,7 @@ def test_what_departs_from_its_source_is_not_left_behind(net: Path, tmp_path: Pa
 def test_given_inputs_are_compared_too(net: Path, tmp_path: Path) -> None:
     np.savez(tmp_path / "mine.npz", x=np.float32([[1, 2, 3, 4]]))
     done = convert(f"{net}:right", tmp_path / "net.onnx", Options(data=tmp_path / "mine.npz"))
-    assert [row.sample for row in done.rows] == ["random 1", "random 2", "mine.npz"]
+    assert [row.sample for row in done.rows] == ["random, batch 1", "random, batch 3", "mine.npz"]
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ def test_it_prints_how_far_the_two_are_apart_and_what_is_there_now(tmp_path: Pat
     assert code == 0
     heading, first, second, file = told.splitlines()
     assert heading.split() == ["inputs", "output", "shape", "max", "abs", "relative"]
-    assert first.split() == ["ok", "random", "1", "y", "[1,4]", "0.0e+00", "0.0e+00"]
-    assert second.split()[4] == "[3,4]"
+    assert first.split() == ["ok", "random,", "batch", "1", "y", "[1,4]", "0.0e+00", "0.0e+00"]
+    assert second.split()[1:6] == ["random,", "batch", "3", "y", "[3,4]"]
     assert file == str(target)
     code, told, _ = gepipe(str(source), "-o", str(target), "--json")
     document = json.loads(told)
@@ -44,6 +44,16 @@ def test_what_departs_is_exit_1_and_nothing_is_written(tmp_path: Path) -> None:
     assert verdict == "NOT converted, nothing was written: it departs from its source by more than 0.0001"
     assert fix == "fix: try another --opset; or, if these figures are good enough, a larger --tolerance"
     assert not (tmp_path / "n.onnx").exists()
+
+
+def test_where_there_is_no_answer_nothing_is_measured(tmp_path: Path) -> None:
+    shutil.copyfile(tiny_torch.__file__, tmp_path / "torch.py")
+    code = 'import torch\ndef make():\n    return torch.Net(2, 2, fixed=0), {"x": torch.rand((1, 3))}\n'
+    (tmp_path / "net.py").write_text(code)
+    exit_code, told, _ = gepipe(f"{tmp_path}/net.py:make", "-o", str(tmp_path / "n.onnx"))
+    assert exit_code == 1
+    assert told.splitlines()[1].split() == ["NO", "random,", "batch", "1", "output0", "no", "answer"]
+    assert "which was traced with batch=2: on x [3, 3] the source answers, and what was made fails" in told
 
 
 def test_what_is_no_number_is_null_for_programs(tmp_path: Path) -> None:

@@ -30,15 +30,15 @@ IMAGE = Port("image", "float32", (None, 3, None, 8))
 
 def test_random_inputs_are_of_one_sample_and_of_three() -> None:
     one, three = Sampler(Model(IMAGE), {"image.2": 5}).points()
-    assert (one.label, one.feeds["image"].shape) == ("random 1", (1, 3, 5, 8))
-    assert (three.label, three.feeds["image"].shape) == ("random 2", (3, 3, 5, 8))
+    assert (one.label, one.feeds["image"].shape) == ("random, batch 1", (1, 3, 5, 8))
+    assert (three.label, three.feeds["image"].shape) == ("random, batch 3", (3, 3, 5, 8))
     assert len(Sampler(Model(Port("x", "float32", (2, 3))), {}).points()) == 1
     assert len(Sampler(Model(IMAGE), {"image.2": 5, "image.0": 2}).points()) == 1
 
 
 def test_a_point_of_other_sizes_says_so() -> None:
     point = Sampler(Model(IMAGE), {"image.2": 5}).point({"image.2": 7})
-    assert (point.label, point.feeds["image"].shape) == ("random 1, image.2=7", (1, 3, 7, 8))
+    assert (point.label, point.feeds["image"].shape) == ("random, batch 1, image.2=7", (1, 3, 7, 8))
 
 
 def test_ids_are_such_as_the_model_takes() -> None:
@@ -100,8 +100,9 @@ def test_given_inputs_are_taken_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({}, "has no array 'image'"),
-        ({"imag": np.ones(1)}, "has 'imag', which is no input"),
+        ({}, "has no input 'image'; it has no array with a name"),
+        ({"imag": np.ones(1)}, r"has no input 'image'; it has imag\nfix: in the file call 'imag' 'image'"),
+        ({"image": np.ones(1), "mask": np.ones(1)}, r"has 'mask', which is no input\nfix: leave it out of the file"),
         ({"image": np.ones((1, 3, 5, 8))}, r"'image' is float64\[1, 3, 5, 8\], the model wants float32\[\?,3,\?,8\]"),
         ({"image": np.ones((3, 5, 8), np.float32)}, r"'image' is float32\[3, 5, 8\]"),
         ({"image": np.ones((1, 4, 5, 8), np.float32)}, r"'image' is float32\[1, 4, 5, 8\]"),

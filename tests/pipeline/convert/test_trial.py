@@ -39,10 +39,10 @@ def only_at(path: Path, *lengths: int) -> Path:
 def test_a_single_setting_is_halved_or_doubled_where_other_sizes_have_to_do(tmp_path: Path) -> None:
     model = scale_model(tmp_path / "m.onnx", dims=DIMS)
     for setting, everywhere, labels in (
-        ({"length": 6}, True, ["random 1", "random 2", "random 3, length=3"]),
-        ({"length": 1}, True, ["random 1", "random 2", "random 3, length=2"]),
-        ({"length": 6}, False, ["random 1", "random 2"]),
-        ({"length": 6, "batch": 2}, True, ["random 1", "random 2, length=3,batch=2"]),
+        ({"length": 6}, True, ["random, batch 1", "random, batch 3", "random, batch 1, length=3"]),
+        ({"length": 1}, True, ["random, batch 1", "random, batch 3", "random, batch 1, length=2"]),
+        ({"length": 6}, False, ["random, batch 1", "random, batch 3"]),
+        ({"length": 6, "batch": 2}, True, ["random", "random, length=3,batch=2"]),
     ):
         tried, said = tried_on(model, model, setting, everywhere=everywhere)
         assert [one.point.label for one in tried] == labels
@@ -53,7 +53,7 @@ def test_a_single_setting_is_halved_or_doubled_where_other_sizes_have_to_do(tmp_
 def test_a_size_that_the_source_does_not_take_is_left_alone(tmp_path: Path) -> None:
     twice = only_at(tmp_path / "m.onnx", 8, 16)
     tried, said = tried_on(twice, twice, {"length": 8})
-    assert [one.point.label for one in tried] == ["random 1", "random 2", "random 4, length=16"]
+    assert [one.point.label for one in tried] == ["random, batch 1", "random, batch 3", "random, batch 1, length=16"]
     assert not said
     lone = only_at(tmp_path / "m.onnx", 8)
     tried, said = tried_on(lone, lone, {"length": 8})
@@ -64,7 +64,7 @@ def test_a_size_that_the_source_does_not_take_is_left_alone(tmp_path: Path) -> N
 def test_of_several_settings_all_are_compared_and_no_other(tmp_path: Path) -> None:
     model = only_at(tmp_path / "m.onnx", 8, 12)
     tried, said = tried_on(model, model, {"length": 8}, {"length": 12})
-    assert [one.point.label for one in tried] == ["random 1", "random 2", "random 3, length=12"]
+    assert [one.point.label for one in tried] == ["random, batch 1", "random, batch 3", "random, batch 1, length=12"]
     assert not said
     with pytest.raises(ModelError, match=r"the source does not run on x \[1, 9\]: .*out of"):
         tried_on(model, model, {"length": 8}, {"length": 9})

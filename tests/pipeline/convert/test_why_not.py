@@ -20,6 +20,9 @@ def unseeded():
 def training():
     return torch.Net(2, 2, at_random=True), {"x": torch.rand((1, 4))}
 
+def fourfold():
+    return torch.Net(2, 2, fixed=0), {"x": torch.rand((4, 4))}
+
 def rows():
     return torch.Net(2, 2, fixed=1)
 
@@ -63,9 +66,19 @@ def test_a_model_that_answers_at_random_is_told(net: Path) -> None:
 
 def test_of_several_axes_the_one_at_fault_is_named(net: Path) -> None:
     told = reason_at("columns", ("n", "height", "width"), net, {"height": 4, "width": 6})
-    assert told.reason.startswith("'width' (axis 2 of input 'x') cannot vary in what was made: on x [2, 4, 3]")
+    assert told.reason.startswith(
+        "'width' (axis 2 of input 'x') cannot vary in what was made, which was traced with width=6: on"
+    )
 
 
 def test_what_fails_at_the_second_of_two_sizes_is_told_with_its_axis(net: Path) -> None:
     told = reason_at("rows", ("n", "width"), net, {"width": 6}, {"width": 7})
     assert "'width' (axis 1 of input 'x')" in told.reason
+
+
+def test_an_export_is_right_at_the_batch_of_its_example(net: Path) -> None:
+    told = reason(f"{net}:fourfold", net.parent)
+    assert told.reason.startswith(
+        "'batch' (axis 0 of input 'x') cannot vary in what was made, which was traced with batch=4: "
+    )
+    assert "as x.shape[0]" in told.fix

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from command_line import failed, gepipe
 from onnx_files import node, save, scale_model, tensor
@@ -54,6 +55,24 @@ def test_json_holds_the_kind_the_checks_and_the_commands(model: Path) -> None:
     assert [check["line"] for check in document["checks"]] == [7]
     assert document["next"][0] == f"gepipe check {Path('deep/er/scale.py')}"
     assert gepipe("check", "deep/er/scale.py").exit_code == 0
+
+
+def test_a_vocabulary_larger_than_the_models_table_is_no_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    nodes = [node("Gather", ["words", "input_ids"], ["w"]), node("ReduceMean", ["w"], ["vector"], axes=[1], keepdims=0)]
+    ids, vector = tensor("input_ids", ("batch", 6), np.int64), tensor("vector", ("batch", 4))
+    save(tmp_path / "text.onnx", nodes, [ids], [vector], {"words": np.ones((4, 4), np.float32)})
+    Path("fits.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n", encoding="utf-8")
+    Path("vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nword\n", encoding="utf-8")
+    said = failed(1, "new", "text.onnx", "--vocab", "vocab.txt")
+    assert "makes ids up to 4, and the model's table 'words' has 4 rows, for 0 to 3" in " ".join(said.split())
+    assert not Path("graph.py").exists()
+    assert gepipe("new", "text.onnx", "--vocab", "fits.txt").exit_code == 0
+    assert "ops.Tokenize" in Path("graph.py").read_text(encoding="utf-8")
+    assert gepipe("new", "text.onnx", "--force").exit_code == 0  # the one beside it is not the model's
+    assert "= ops.Tokenize(" not in [line for line in Path("graph.py").read_text().splitlines() if line[:1] != "#"]
 
 
 def test_a_vocabulary_that_nothing_reads_is_no_use(model: Path) -> None:
