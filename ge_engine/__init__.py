@@ -18,5 +18,8 @@ else:
             return getattr(model, name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
+
 
 __all__ = ["Gear", "Gears", "Model", "Outputs"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 import onnx
 
 _PROBABILITIES = ("Softmax", "Sigmoid")
 _MOVES = ("Identity", "Reshape", "Flatten", "Squeeze", "Cast")  # what leaves the numbers as they are
 _MOVES_IDS = (*_MOVES, "Unsqueeze", "Transpose", "Expand")
 _MOVES_TABLE = ("Identity", "Cast", "DequantizeLinear")
+_SCALES_TABLE = ("Mul", "Div", "Add", "Sub")  # how exporters write a quantized one
 
 
 class Table(NamedTuple):
@@ -39,6 +41,9 @@ def id_tables(graph: onnx.GraphProto) -> dict[str, Table]:
             origin[node.output[0]] = origin[first]
         if node.op_type in _MOVES_TABLE and first in shapes:
             shapes[node.output[0]] = shapes[first]
+        elif node.op_type in _SCALES_TABLE and all(name in shapes for name in node.input):
+            dims = np.broadcast_shapes(*(shapes[name][1] for name in node.input))
+            shapes[node.output[0]] = (shapes[first][0], dims)
         elif node.op_type == "Constant":
             for attribute in (a for a in node.attribute if a.name == "value"):
                 shapes[node.output[0]] = (node.output[0], tuple(attribute.t.dims))

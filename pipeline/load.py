@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import importlib
 import importlib.util
+import inspect
 import os
+import re
 import sys
 import sysconfig
 import traceback
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from ops import Finding, GepipeError, ValidationError, Where, WrongUse
-from ops.near import near
+from ops.near import near, nearest
 from ops.unique import unique
 from ops.where import current_folder
 
@@ -121,7 +126,42 @@ def _broken(error: BaseException, source: str) -> Finding:
         reason, fix = f"the file exits ({error.code})", "put what exits behind: if __name__ == '__main__'"
     elif isinstance(error, ModuleNotFoundError):
         fix = f"install {error.name}, or mend its name"
+    else:
+        meant = _meant(error)
+        fix = f"did you mean '{meant}'?" if meant else fix
+        fields = getattr(getattr(error, "obj", None), "_fields", ())
+        if fields:  # what an op with several outputs gives
+            reason += f"; it holds {', '.join(fields)}"
     return Finding("G24", "refused", where, f"{type(error).__name__}: {reason}", fix)
+
+
+_KEYWORD = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'")
+
+
+def _meant(error: BaseException) -> str | None:
+    """The name that was probably meant by one that is not there: Python itself tells it only to a terminal."""
+    if isinstance(error, AttributeError) and error.name:
+        return nearest(error.name, (name for name in dir(error.obj) if not name.startswith("_")))
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    if not frames:
+        return None
+    names = {**vars(builtins), **frames[-1].f_globals, **frames[-1].f_locals}
+    if isinstance(error, NameError) and error.name:
+        return nearest(error.name, names)
+    keyword = _KEYWORD.match(str(error)) if isinstance(error, TypeError) else None
+    return nearest(keyword[2], _parameters(keyword[1], names)) if keyword else None
+
+
+def _parameters(function: str, names: Mapping[str, Any]) -> Iterable[str]:
+    """The parameters of what is called so, as `Normalize.__init__`, among these names and in the modules among them."""
+    for space in (names, *(vars(value) for value in names.values() if isinstance(value, ModuleType))):
+        head, *rest = function.split(".")
+        found = space.get(head)
+        for part in rest:
+            found = getattr(found, part, None)
+        if inspect.isfunction(found):
+            return inspect.signature(found).parameters
+    return ()
 
 
 def _where(error: BaseException) -> str:

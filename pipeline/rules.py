@@ -206,8 +206,7 @@ _RULES = (
         "NPU. Most texts have none, so it shows late: a vocabulary of another model.",
         'ids = pipeline.constant("ids", np.array([1, 7000]))\n'
         'table = Model("weights/lookup.onnx")(x, ids)  # of 10 rows',
-        'ids = pipeline.constant("ids", np.array([1, 7]))\n'
-        'table = Model("weights/lookup.onnx")(x, ids)',
+        'ids = pipeline.constant("ids", np.array([1, 7]))\ntable = Model("weights/lookup.onnx")(x, ids)',
     ),
     Rule(
         "G26",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,7 @@ class TritonPythonModel:
 
         config = json.loads(args["model_config"])
         self.name = args["model_instance_name"]
+        self.unsaid, self.quiet_until = 0, 0.0  # requests that failed, and were not logged
         self.instance = Instance(Path(args["model_repository"]), config, HOME, os.environ)
         if self.name.endswith("_0"):  # one instance speaks for all
             self._say(str(self.instance))
@@ -59,11 +61,26 @@ class TritonPythonModel:
             {name: pb_utils.get_input_tensor_by_name(request, name).as_numpy() for name in names}
             for request in requests
         ]
-        return [_response(request, answer) for request, answer in zip(requests, self.instance.answer(inputs))]
+        answers = self.instance.answer(inputs)
+        for answer in answers:
+            if isinstance(answer, Exception):
+                self._say_failed(answer)
+        return [_response(request, answer) for request, answer in zip(requests, answers)]
 
     def finalize(self) -> None:
         """Say what was done."""
         self._say(str(self.instance.work))
+
+    def _say_failed(self, error: Exception) -> None:
+        """A line, once a second at most: a client that asks again and again must not fill the disk."""
+        now = time.monotonic()
+        self.unsaid += 1
+        if now < self.quiet_until:
+            return
+        count = "a request" if self.unsaid == 1 else f"{self.unsaid} requests, the last of them"
+        text = "; ".join(str(error).splitlines())
+        pb_utils.Logger.log_error(f"npu_ge stand-in, {self.name}: {count} failed: {text}")
+        self.unsaid, self.quiet_until = 0, now + 1
 
     def _say(self, text: str) -> None:
         pb_utils.Logger.log_info(f"npu_ge stand-in, {self.name}: {text}")

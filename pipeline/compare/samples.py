@@ -85,16 +85,16 @@ def random_feeds(skeleton: Skeleton, count: int) -> tuple[Feeds, ...]:
 
     Errors: WrongUse for a model with other open dims.
     """
-    tensors = []
+    tensors: list[tuple[str, str, tuple[int, ...]]] = []
     for value in skeleton.model.graph.input:
-        shape = [dim if isinstance(dim, int) else None for dim in shape_of(value) or ()]
-        whole = tuple(1 if axis == 0 and dim is None else dim for axis, dim in enumerate(shape))
-        if None in whole:
+        declared = shape_of(value) or ()
+        sizes = [1 if axis == 0 and not isinstance(dim, int) else dim for axis, dim in enumerate(declared)]
+        whole = tuple(dim for dim in sizes if isinstance(dim, int))
+        if len(whole) < len(declared):
             raise WrongUse(
-                f"input {value.name} is of any size: {list(shape_of(value) or ())}",
+                f"input {value.name} is of any size: {list(declared)}",
                 fix="give samples: --data FILE.npz, with the inputs by name",
             )
         tensors.append((value.name, canonical_dtype(value.type.tensor_type.elem_type), whole))
     bounds: Mapping[str, int] = {name: _IDS for name, _, _ in tensors}
-    whole = tuple(tensors)
-    return tuple(random_batch(whole, bounds, seed=run) for run in range(count))
+    return tuple(random_batch(tuple(tensors), bounds, seed=run) for run in range(count))

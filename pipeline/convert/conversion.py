@@ -14,11 +14,12 @@ from ge_engine.model_file import ENDINGS
 from ops import WrongUse
 
 from .answers import runnable
+from .axes import by_name
 from .comparison import Row
 from .entry import Golden, write_entry
 from .options import Options
 from .routes import Found, route
-from .samples import by_name, given
+from .samples import given
 from .source import FROZEN, Source, source_of
 from .trial import Pair, held, sampler_of
 from .why_not import WhyNot, why_not

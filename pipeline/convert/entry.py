@@ -17,9 +17,9 @@ from ..pipeline import Pipeline
 from ..triton.golden import Reference
 from ..triton.repository import export_model
 from .answers import Feeds, Runnable
+from .axes import Sizes, tensors_of
 from .comparison import Answers
 from .options import Options
-from .samples import Sizes, tensors_of
 
 _SAMPLES = 2  # of golden requests: each alone, and both in a batch
 

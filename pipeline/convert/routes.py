@@ -19,9 +19,10 @@ from ops import ModelError, WrongUse
 from ..axis_sizes import unsized
 from ..inspect.mend import mend
 from .answers import frozen_inputs
+from .axes import Sizes, by_name, tensors_of
 from .child import run, run_side
 from .options import Options
-from .samples import TRACED, Sizes, by_name, tensors_of
+from .samples import TRACED
 from .source import FROZEN, ONNX, SAVED_MODEL, TFLITE, TORCH, Source
 
 OPSET = 17

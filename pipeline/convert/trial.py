@@ -9,9 +9,10 @@ from ops import DeviceError, ModelError
 
 from ..axis_sizes import at_text
 from .answers import Answer, Runnable, answer_of, source_answers
+from .axes import Sizes, place_of
 from .comparison import Answers, Row, compared, paired
 from .options import Options
-from .samples import Point, Sampler, Sizes, given, place_of
+from .samples import Point, Sampler, given
 from .source import TORCH, Source
 
 
@@ -92,7 +93,8 @@ def held(
         if isinstance(one.wanted, DeviceError):
             fix = "convert it for sizes that it takes: in a JSON file a number for an axis that cannot vary, or --at"
             if pair.source.kind == TORCH:
-                fix = f"in the model's code take sizes from the tensors, as {next(iter(one.point.feeds))}.shape[0]; or {fix}"
+                name = next(iter(one.point.feeds))
+                fix = f"in the model's code take sizes from the tensors, as {name}.shape[0]; or {fix}"
             raise ModelError(f"the source does not run on {one.point.shapes}: {one.wanted.message}", fix=fix)
     return tried
 

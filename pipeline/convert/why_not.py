@@ -9,8 +9,9 @@ from ops import DeviceError
 
 from ..axis_sizes import at_text
 from .answers import source_answers
+from .axes import Sizes, batch_axis, place_of
 from .comparison import compared
-from .samples import BATCHES, Point, Sampler, Sizes, batch_axis, place_of
+from .samples import BATCHES, Point, Sampler
 from .source import TORCH
 from .trial import Pair, Tried
 
@@ -38,8 +39,10 @@ def why_not(pair: Pair, sampler: Sampler, tried: Sequence[Tried], traced: Sizes,
     if not anchor.ok:
         return _random(pair, tried[0]) or _departs(pair, at_fault[0])
     fixed = {name: one for name, one in zip(alone, changed) if one.rows and not one.ok}
+    if not fixed:
+        return _departs(pair, at_fault[0])
     made_with = {**traced, batch_axis(pair.model.inputs, traced): rows}
-    return _fixed(pair, fixed, {name: made_with[name] for name in fixed}) if fixed else _departs(pair, at_fault[0])
+    return _fixed(pair, fixed, {name: made_with[name] for name in fixed})
 
 
 def _alone(pair: Pair, sampler: Sampler, at_fault: Sequence[Tried], traced: Sizes, rows: int) -> dict[str, Point]:
@@ -58,8 +61,8 @@ def _fixed(pair: Pair, fixed: dict[str, Tried], traced: Sizes) -> WhyNot:
     does = f"fails: {first.got.message}" if isinstance(first.got, DeviceError) else "gives something else"
     how = f", which was traced with {at_text(traced)}" if pair.source.kind == TORCH else ""
     reason = (
-        f"{' and '.join(places)} cannot vary in what was made{how}: on {first.point.shapes} the source answers, and what "
-        f"was made {does}"
+        f"{' and '.join(places)} cannot vary in what was made{how}: on {first.point.shapes} the source answers, and "
+        f"what was made {does}"
     )
     if pair.source.kind == TORCH:
         name, axis = next(iter(found.values()))

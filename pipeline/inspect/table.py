@@ -98,6 +98,7 @@ def _memory(facts: Facts, streams: int) -> Iterator[Text]:
     total = facts.memory(streams)
     if total is not None:
         geared = sum(not gear.error for gear in facts.gears) > 1
-        copies = "a copy for each stream" if geared else "one for all"
+        each = "for each stream the weights and the peak of the largest gear"
+        held = each if geared else "the weights once, and for each stream the peak of the gear"
         what = f"{streams} stream{'s' if streams > 1 else ''}"
-        yield Text(f"on a card, {what}: {bytes_text(total)} (weights: {copies}; the peak of the largest gear for each)")
+        yield Text(f"memory on a card with {what}: {bytes_text(total)} ({held})")

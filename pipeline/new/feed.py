@@ -75,8 +75,8 @@ class Feed:
         if self.guess.kind is Kind.CLASSIFIER and height == width:
             shorter = round(height / 0.875)
             source.check(
-                f"the shorter side to {shorter} and the middle of it, as is usual: do what was done in training; "
-                "without a crop",
+                f"the shorter side is brought to {shorter}, and the middle is cut out, as is usual: do what was done "
+                "in training; if nothing was cut off",
                 Source(whole),
             )
             source.add(f'resized = ops.Resize(shorter={shorter}, filter="pillow_bilinear")(pixels)')
@@ -84,7 +84,9 @@ class Feed:
         else:
             bordered = f"framed, _ = ops.Letterbox(height={height}, width={width})(pixels)"
             source.check(
-                "the whole picture, its aspect not kept: do what was done in training; with a border", Source(bordered)
+                f"the whole picture is stretched to {height}x{width}, its aspect not kept: do what was done in "
+                "training; if its aspect was kept, and the rest filled with a border",
+                Source(bordered),
             )
             source.add(whole)
 
@@ -153,7 +155,7 @@ class Feed:
             taken.add(names[entry.name])
         if roles is not None:
             made = _tokenized("vocab.txt", self.seen.inputs[0], [names.get(role, "_") for role in roles])
-            source.check("the ids of a text; with the model's vocabulary, vocab.txt, they are made here", made)
+            source.check("the ids of a text are taken as they are; if you have the model's vocabulary, vocab.txt", made)
         elif all(entry.is_ids for entry in self.seen.inputs):
             what = ", ".join(entry.name for entry in self.seen.inputs)
             source.check(

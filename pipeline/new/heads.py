@@ -19,16 +19,18 @@ def write_outputs(source: Source, seen: Look, guess: Guess, given: Sequence[str]
         head, call = TensorSpec("float32", head.shape), f'ops.Cast("float32")({call})'
     if kind is Kind.DETECTOR:
         _boxes(source, seen.model.labels, call, head)
-    elif kind is Kind.CLASSIFIER:
+    elif kind in (Kind.CLASSIFIER, Kind.TEXT_CLASSIFIER):
         if guess.doubt:
-            source.check("if they are a vector", _vector(call, head))
-        _classes(source, seen.model.labels, call, head, guess.probabilities)
+            source.check("the numbers are taken for classes; if they are a vector", _vector(call, head))
+        _classes(source, seen.model.labels, call, head, guess.ends)
     elif kind in (Kind.IMAGE_ENCODER, Kind.TEXT_ENCODER) and len(seen.outputs) == 1:
         if guess.doubt:
-            source.check("if they are classes", _best(f"ops.Softmax()({call})", head))
+            source.check(
+                "the numbers are taken for a vector; if they are classes", _best(f"ops.Softmax()({call})", head)
+            )
         source.check(
-            "of length 1, so that a dot product compares two; where the length of a vector means something, or the "
-            "model has made it 1",
+            "the vector is brought to length 1, so that a dot product compares two; if its length means something, or "
+            "is 1 already",
             Source(f"vector = {call}"),
         )
         source.extend(_vector(call, head))
@@ -62,26 +64,34 @@ def _boxes(source: Source, labels: Sequence[str], call: str, head: TensorSpec) -
         source.note(f"The names of the classes are model.labels: {', '.join(labels[:3])} ...")
     else:
         source.check(
-            "the file has no names of classes; with one a line in labels.txt, model.labels has them, and so has a "
-            'client of the server: add label_file="labels.txt" to Model(...) above'
+            "the file has no names of classes; if you have a labels.txt, with one name in each line, add "
+            'label_file="labels.txt" to Model(...) above: model.labels has them then, and so has a client of the server'
         )
     source.add("pipeline.output(boxes=boxes, scores=scores, classes=classes)")
 
 
-def _classes(source: Source, labels: Sequence[str], call: str, head: TensorSpec, probabilities: bool) -> None:
-    if probabilities:
+def _classes(source: Source, labels: Sequence[str], call: str, head: TensorSpec, ends: str) -> None:
+    named = "model.labels" if len(labels) == head.at_gear(0)[0] else ""
+    if ends:
         source.add(f"probabilities = {call}", str(head))
     else:
-        source.check("the head seems to have no Softmax of its own; where it has", Source(f"probabilities = {call}"))
+        source.check("the head seems to have no Softmax of its own; if it has one", Source(f"probabilities = {call}"))
         source.add(f"probabilities = ops.Softmax()({call})", str(head))
-    if len(labels) == head.at_gear(0)[0]:
-        source.extend(_best("probabilities", head, "model.labels"))
+    if ends == "Sigmoid":
+        source.check(
+            "a Sigmoid: each class holds or not, whatever the others do, so all of them are given; if only one of them "
+            "can hold, and the likeliest are wanted",
+            _best("probabilities", head, named),
+        )
+        source.add("pipeline.output(probabilities=probabilities)")
         return
-    source.check(
-        f"the file has no names of its {head.at_gear(0)[0]} classes; with one a line in labels.txt",
-        _best("probabilities", head, quoted("labels.txt")),
-    )
-    source.extend(_best("probabilities", head))
+    if not named:
+        source.check(
+            f"the file has no names of its {head.at_gear(0)[0]} classes, so their numbers are given; if you have a "
+            "labels.txt, with one name in each line",
+            _best("probabilities", head, quoted("labels.txt")),
+        )
+    source.extend(_best("probabilities", head, named))
 
 
 def _best(probabilities: str, head: TensorSpec, labels: str = "") -> Source:

@@ -45,8 +45,9 @@ def new(
             return
         out.print(Text(f"{place}: {made.kind.value}"), soft_wrap=True)
         for check in made.checks:
-            hint = " (what to write then stands there)" if check.instead else ""
-            out.print(Text(f"  {place}:{check.line}: {check.text}{hint}"), soft_wrap=True)
+            out.print(Text(f"  {place}:{check.line}: {check.told}"), soft_wrap=True)
+            for line in check.instead:
+                out.print(Text(f"      {line}"), soft_wrap=True)
         out.print(Text("\nnext:"))
         for command in following:
             out.print(Text(f"  {command}"), soft_wrap=True)

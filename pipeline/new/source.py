@@ -19,6 +19,11 @@ class Check(NamedTuple):
     text: str
     instead: tuple[str, ...] = ()
 
+    @property
+    def told(self) -> str:
+        """The text, as it stands above that code."""
+        return f"{self.text}, write instead:" if self.instead else self.text
+
 
 class Source:
     """Lines, and the checks among them."""
@@ -59,8 +64,9 @@ class Source:
     def check(self, text: str, instead: Source | None = None) -> None:
         """Something to look at, above the line that it is about."""
         other = instead.lines if instead is not None else ()
-        self.checks.append(Check(len(self._lines) + 1, text, other))
-        self.note(f"CHECK: {text}" + (", instead:" if other else ""))
+        check = Check(len(self._lines) + 1, text, other)
+        self.checks.append(check)
+        self.note(f"CHECK: {check.told}")
         self._lines += [f"#     {_one_line(line)}" for line in other]
 
     @property

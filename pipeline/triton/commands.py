@@ -152,7 +152,8 @@ def export(
             out.print(Text(str(directory / name)), soft_wrap=True)
         for line in other_gears(compiled):
             out.print(Text(line), soft_wrap=True)
-        if not (environment or bundle):
+        hosted = any(not stage.on_device for stage in compiled.stages)
+        if hosted and not (environment or bundle):
             out.print(Text(f"the server's Python needs: pip install {' '.join(repository.NEEDS)}"), soft_wrap=True)
 
 

@@ -279,6 +279,11 @@ TRITON = (
         "the stub's numpy is 2, and this release needs 1",
         "pip install 'numpy<2' for the server's Python",
     ),
+    Entry(
+        r"indices element out of data bounds|invalid index found, index =|an id is -?\d+",
+        "a request has an id for which the model's table has no row",
+        "give ids below the number of rows; is the tokenizer's vocabulary the model's?",
+    ),
     Entry(r"libpython3\.\d+\.so", "the stub does not find its Python", "put the matching libpython on LD_LIBRARY_PATH"),
     Entry(
         r"ModuleNotFoundError: No module named '(\w+)'",

@@ -11,7 +11,8 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -67,8 +68,8 @@ def export(
     ensemble = ensemble_of(plan)
     if version is not None and not is_whole(version, 1):
         raise ExportError(f"version is {version!r}", fix="give a whole number of at least 1, or none")
-    root = _folder(Path(directory))
-    with workshop(root) as here:
+    root = Path(directory)
+    with _folder(root), workshop(root) as here:
         number = version if version is not None else _next(root, ensemble)
         names = _names(ensemble, number)
         pinned, current = f"{ensemble.name}_v{number}", ensemble.name
@@ -106,8 +107,8 @@ def export_model(
     (model,) = ensemble.models
     if os.path.lexists(place):
         raise ExportError(f"{place} is there already", fix="remove it, or give another name")
-    root = _folder(place.absolute().parent)
-    with workshop(root) as here:
+    root = place.absolute().parent
+    with _folder(root), workshop(root) as here:
         _write_model(model, place.name, ensemble, plan, here, "")
         _write_golden(golden_requests(plan, replace(ensemble, name=place.name), samples, reference), here / place.name)
         move_in(here, root, (place.name,))
@@ -145,14 +146,23 @@ def versions(root: Path, name: str) -> list[int]:
     return sorted(int(match[1]) for match in found if match)
 
 
-def _folder(root: Path) -> Path:
+@contextmanager
+def _folder(root: Path) -> Iterator[None]:
+    """A folder, and those above it; what was made for it goes again if it comes to nothing."""
+    made = [folder for folder in (root, *root.parents) if not os.path.lexists(folder)]  # the innermost first
     try:
         root.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
         raise ExportError(
             f"{root} cannot be a folder: {error.strerror}", fix="name a folder, or one to be made"
         ) from error
-    return root
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):  # somebody else has put something there meanwhile
+            for folder in made:
+                folder.rmdir()
+        raise
 
 
 def _names(ensemble: Ensemble, number: int) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Server folder: a temporary one for a server and its log, which can be read for a day after the server's end."""
+"""Server folder: a temporary one for a server and its log, which stays for a day, unless several have ended since."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ge_engine.lock import try_lock
 PREFIX = "gepipe-serve-"
 LOG = "server.log"
 _KEPT_S = 86400
+_KEPT = 8  # of those that have ended, the newest
 
 
 class ServerFolder:
@@ -34,16 +35,27 @@ class ServerFolder:
 
 
 def _sweep(parent: Path) -> None:
-    """Remove one's own folders whose servers are dead, and have written nothing for a day."""
-    for folder in parent.glob(f"{PREFIX}*"):
+    """Remove one's own folders whose servers are dead, but the newest few that have written something within a day."""
+    kept = 0
+    for folder in sorted(parent.glob(f"{PREFIX}*"), key=_written, reverse=True):
         with suppress(OSError):  # another's, or it goes while we look
-            log = folder / LOG
-            newest = max(path.lstat().st_mtime for path in (folder, log) if path.exists())
-            if folder.lstat().st_uid != os.getuid() or folder.is_symlink() or newest > time.time() - _KEPT_S:
+            if folder.is_symlink() or folder.lstat().st_uid != os.getuid():
                 continue
             handle = os.open(folder, os.O_RDONLY)
             try:
-                if try_lock(handle):
+                if not try_lock(handle):
+                    continue
+                kept += 1
+                if kept > _KEPT or _written(folder) <= time.time() - _KEPT_S:
                     shutil.rmtree(folder, ignore_errors=True)
             finally:
                 os.close(handle)
+
+
+def _written(folder: Path) -> float:
+    """When something was written in it last; 0 where it is gone."""
+    times = [0.0]
+    for path in (folder, folder / LOG):
+        with suppress(OSError):
+            times.append(path.lstat().st_mtime)
+    return max(times)

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Optional
@@ -41,8 +41,8 @@ from ..command import (
 )
 from ..deployment import Deployment
 from ..load import load
-from ..plan import Plan
 from ..made_up import is_picture
+from ..plan import Plan
 from ..samples import session_samples
 from ..session import open_for
 from .choose import Case

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import numpy_helper
 from onnx_files import node, onnx_model, tensor
 
 from ge_engine.meaning import Table, id_tables, probabilities_by
@@ -25,6 +26,16 @@ def test_a_table_is_found_behind_what_only_moves_ids_and_the_smallest_counts() -
     assert id_tables(onnx_model(nodes, [IDS], [OUT], words).graph) == {"ids": Table("few", 7)}
 
 
+def test_a_quantized_table_is_found() -> None:
+    nodes = [
+        node("Cast", ["words"], ["wide"], to=1),
+        node("Mul", ["wide", "scale"], ["table"]),
+        node("Gather", ["table", "ids"], ["y"]),
+    ]
+    weights = {"words": np.zeros((9, 4), np.int8), "scale": np.ones((9, 1), np.float32)}
+    assert id_tables(onnx_model(nodes, [IDS], [OUT], weights).graph) == {"ids": Table("words", 9)}
+
+
 @pytest.mark.parametrize(
     "bounding",
     [
@@ -40,8 +51,6 @@ def test_what_is_no_id_as_it_is_has_no_table(bounding: list[object]) -> None:
 
 def test_a_heavy_constant_is_a_table_too(tmp_path: Path) -> None:
     value = np.zeros((5000, 8), np.float32)
-    from onnx import numpy_helper
-
     nodes = [
         node("Constant", [], ["words"], value=numpy_helper.from_array(value)),
         node("Gather", ["words", "ids"], ["y"]),

@@ -62,7 +62,6 @@ def looks_up(op: str, rows: int) -> onnx.ModelProto:
     [
         ("Gather", "an id is 99999, and the table has 1000 rows", "give ids from 0 to 999"),
         ("GatherND", "an id is 99999", "give ids of rows that its table has"),
-        ("GatherElements", "an id is out of range", "give ids of rows that its table has"),
     ],
 )
 def test_an_id_out_of_range_is_named_with_its_node_and_the_rows_that_there_are(

@@ -129,3 +129,28 @@ def test_the_place_of_an_error_is_the_users_innermost_line(project: Path) -> Non
         load("graph.py")
     assert error.value.findings[0].where == "inner.py:5"
     os.unlink("inner.py")
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("ops.Normalise(mean=(0,), std=(1,))", "Normalize"),
+        ("ge_engine.Modle('m.onnx')", "Model"),
+        ("pipeline.Pipelin('p')", "Pipeline"),
+        ("Pipelin('p')", "Pipeline"),
+        ("ops.Normalize(maen=(0,), std=(1,))", "mean"),
+        ("ops.nms.Detections(0, 0, 0).score", "scores"),
+    ],
+)
+def test_a_name_that_is_not_there_brings_the_one_that_was_meant(project: Path, line: str, meant: str) -> None:
+    write(project / "graph.py", f"import ge_engine, ops, pipeline\nfrom pipeline import Pipeline\n{line}\n")
+    with pytest.raises(ValidationError) as caught:
+        load("graph.py")
+    (finding,) = caught.value.findings
+    assert (finding.rule, finding.where, finding.fix) == ("G24", "graph.py:3", f"did you mean '{meant}'?")
+
+
+def test_of_several_values_in_one_it_is_said_what_they_are(project: Path) -> None:
+    write(project / "graph.py", "import ops\nops.nms.Detections(0, 0, 0).score\n")
+    with pytest.raises(ValidationError, match="'Detections' object has no attribute 'score'; it holds boxes, "):
+        load("graph.py")

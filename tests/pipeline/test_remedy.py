@@ -9,7 +9,7 @@ SAMPLE = 'sample = pipeline.input("sample", TensorSpec("float32", ({})))\npipeli
 NORMALIZED = """
 pixels = pipeline.input("pixels", {})
 normal = ops.Normalize(mean=(0,) * 3, std=(1,) * 3)(pixels)
-pipeline.output(y={}(normal))
+pipeline.output(y={}(normal){})
 """
 HEAD = """
 image, x = pipeline.input("image", IMAGE), pipeline.input("x", VECTOR)
@@ -26,10 +26,10 @@ def fix_of(source: str, folder: Path) -> str:
 
 @pytest.mark.parametrize("pixels", ["IMAGE", "PIXELS"])
 @pytest.mark.parametrize(
-    "op", ["Resize(height=64, width=64)", 'Resize(height=64, width=64, filter="pillow_bilinear")', "CenterCrop(64, 64)"]
+    "op", ["Resize(height=64, width=64)", 'Resize(height=64, width=64, filter="pillow_bilinear")', "Letterbox(64, 64)"]
 )
 def test_what_reads_pixels_behind_normalize_is_to_be_swapped_with_it(project: Path, pixels: str, op: str) -> None:
-    said = fix_of(NORMALIZED.format(pixels, f"ops.{op}"), project)
+    said = fix_of(NORMALIZED.format(pixels, f"ops.{op}", ".image" * op.startswith("Letterbox")), project)
     name = op.partition("(")[0]
     assert said == f"swap the two: {name} reads pixels, so it stands before node 'normalize' (Normalize) at graph.py:15"
 

@@ -46,7 +46,7 @@ def test_ids_beyond_the_table_of_the_model_are_refused(project: Path, rows: int,
     if comment and given == "ids":
         assert found[0].severity == "refused"
         assert found[0].message == (
-            "node 'lookup' (Model), input ids: node 'tokenize' (Tokenize) at graph.py:16 makes ids up to 11, and the "
+            "node 'lookup' (Model), input ids: node 'tokenize' (Tokenize) at graph.py:15 makes ids up to 11, and the "
             "model's table 'table' has 10 rows, for 0 to 9"
         )
         assert "the vocabulary and the model of one training" in found[0].fix
@@ -76,7 +76,7 @@ def test_a_softmax_of_one_number_is_an_advice(shape: tuple[int, ...], axis: int,
 def test_outputs_that_are_dropped_are_named_unless_one_was_picked_by_name(project: Path) -> None:
     def found(*names: str) -> list[str]:
         pipeline = Pipeline("heads")
-        made = Model("weights/heads.onnx")(pipeline.input("x", TensorSpec("float32", (8,))))
+        made = Model(project / "weights/heads.onnx")(pipeline.input("x", TensorSpec("float32", (8,))))
         pipeline.output(**{f"out_{name}": made[name] if name else made for name in names})
         assert all(one.severity == "advice" for one in pipeline.validate().advice)
         return [f"{one.rule} {one.message}: {one.fix}" for one in pipeline.validate().advice]
@@ -91,7 +91,7 @@ def test_outputs_that_are_dropped_are_named_unless_one_was_picked_by_name(projec
 def test_a_constant_of_ids_is_looked_at_too(project: Path) -> None:
     pipeline = Pipeline("constant")
     ids = pipeline.constant("ids", np.array([1, 10]))
-    pipeline.output(y=Model("weights/lookup.onnx")(pipeline.input("x", TensorSpec("float32", (8,))), ids))
+    pipeline.output(y=Model(project / "weights/lookup.onnx")(pipeline.input("x", TensorSpec("float32", (8,))), ids))
     (found,) = findings_of(pipeline)
     assert found.rule == "G25"
     assert "constant 'ids' at" in found.message

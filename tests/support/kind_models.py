@@ -56,11 +56,21 @@ def ids(path: Path, names: tuple[str, ...], dtype: Any = np.int64, length: Any =
         nodes += [node("Cast", [name], [f"f{index}"], to=1), node("ReduceSum", [f"f{index}"], [f"s{index}"])]
         nodes += [node("Mul", [f"s{index}", "zero"], [f"z{index}"])]
         nodes += [node("Add", [f"v{index}", f"z{index}"], [f"v{index + 1}"])]
-    last = f"v{len(names) - 1}"
-    nodes += [node("ReduceMean", [last], ["y"], axes=[1], keepdims=0) if pooled else node("Identity", [last], ["y"])]
+    last, y = f"v{len(names) - 1}", "embedding" if pooled else "y"
+    nodes += [node("ReduceMean", [last], [y], axes=[1], keepdims=0) if pooled else node("Identity", [last], [y])]
     weights = {"table": np.eye(200, 4, dtype=np.float32), "zero": np.float32(0)}
     inputs = [tensor(name, ("n", length), dtype) for name in names]
-    return net(path, nodes, inputs, tensor("y", ("n", 4) if pooled else ("n", length, 4)), weights)
+    return net(path, nodes, inputs, tensor(y, ("n", 4) if pooled else ("n", length, 4)), weights)
+
+
+def text_heads(path: Path, **lasts: str) -> Path:
+    """Ids to four values for each name, by that operator."""
+    nodes = [node("Gather", ["table", "input_ids"], ["v"]), node("ReduceMean", ["v"], ["m"], axes=[1], keepdims=0)]
+    nodes += [node(last, ["m"], [name]) for name, last in lasts.items()]
+    outputs = [tensor(name, ("n", 4)) for name in lasts]
+    return net(
+        path, nodes, tensor("input_ids", ("n", 6), np.int64), outputs, {"table": np.eye(200, 4, dtype=np.float32)}
+    )
 
 
 LABELS = {"names": "['a', 'b', 'c', 'd', 'e']"}
@@ -89,6 +99,13 @@ PICTURES: dict[str, tuple[Any, Kind, str, dict[str, Any]]] = {
     ),
     "classes with a Softmax": (
         lambda p: head(p, 7, last="Softmax"), Kind.CLASSIFIER, "no names of its 7 classes", {"scores": 5, "classes": 5},
+    ),
+    "tags, by a Sigmoid": (
+        lambda p: head(p, 12, last="Sigmoid"), Kind.CLASSIFIER, "each class holds or not", {"probabilities": 12},
+    ),
+    "tags with names": (
+        lambda p: head(p, 5, last="Sigmoid", metadata=LABELS), Kind.CLASSIFIER, "each class holds or not",
+        {"probabilities": 5},
     ),
     "classes by the name of the output": (
         lambda p: head(p, 768, name="logits"), Kind.CLASSIFIER, "no names of its 768 classes",
@@ -125,7 +142,7 @@ PICTURES: dict[str, tuple[Any, Kind, str, dict[str, Any]]] = {
     "a vector in half precision": (
         lambda p: net(p, [node("GlobalAveragePool", ["x"], ["p"]), node("Flatten", ["p"], ["embedding"])],
                       tensor("x", ("n", 3, 32, 32), np.float16), tensor("embedding", ("n", 3), np.float16)),
-        Kind.IMAGE_ENCODER, "of length 1", {"vector": 3},
+        Kind.IMAGE_ENCODER, "brought to length 1", {"vector": 3},
     ),
     "grey": (
         lambda p: same_size(p, np.float32, ("n", 1, 32, 48)), Kind.MASKS, "0..1; the mean and std", {"y": 1},

@@ -60,7 +60,7 @@ NPU_GE = (
     ),
     Rule(
         "V08",
-        "there are as many instances as streams, and two streams with gears",
+        "there are as many instances as streams, and two streams with gears, unless each batch size has a gear",
         "A stream works only where an instance feeds it; a request outside the gears takes its stream away for ever. "
         "One is enough where no request can be outside: only the batch varies, and each up to the limit is a gear.",
         "instance_group [ { count: 1 } ] with device_exec_blocks 4",

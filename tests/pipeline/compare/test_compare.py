@@ -218,7 +218,7 @@ def test_a_sample_that_fails_in_the_pipeline_is_named(project: Path) -> None:
 
 def test_made_up_samples_that_fail_ask_for_real_ones(project: Path) -> None:
     half_models.harmless(project / "m.onnx")
-    text = PIPELINE.format(name="m").replace('Model("m.onnx")(x)', "Refuses()(Model(\"m.onnx\")(x))")
+    text = PIPELINE.format(name="m").replace('Model("m.onnx")(x)', 'Refuses()(Model("m.onnx")(x))')
     (project / "graph.py").write_text(text.replace("pipeline = ", REFUSES + "pipeline = ", 1), encoding="utf-8")
     with pytest.raises(WrongUse, match=r"sample 0, made up of random data, fails: .*too small") as error:
         compared(project / "graph.py", None)

@@ -141,7 +141,8 @@ def test_an_axis_that_the_export_has_fixed_is_named(net: Path, tmp_path: Path) -
     ]
     assert done.why_not is not None
     assert done.why_not.reason.startswith(
-        "'width' (axis 1 of input 'x') cannot vary in what was made, which was traced with width=6: on x [2, 3] the source "
+        "'width' (axis 1 of input 'x') cannot vary in what was made, "
+        "which was traced with width=6: on x [2, 3] the source "
         "answers, and what was made "
         "fails: "
     )

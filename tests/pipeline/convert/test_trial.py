@@ -8,8 +8,8 @@ from onnx_files import node, save, scale_model, tensor
 
 from ops import ModelError
 from pipeline.convert.answers import runnable
+from pipeline.convert.axes import Sizes
 from pipeline.convert.options import Options
-from pipeline.convert.samples import Sizes
 from pipeline.convert.source import ONNX, Source
 from pipeline.convert.trial import Pair, Tried, held, sampler_of
 

@@ -39,8 +39,11 @@ def test_a_table_of_what_the_model_is_and_of_each_gear(tmp_path: Path, monkeypat
     assert "operators: 1 nodes: 1 Mul" in text
     assert "gear nodes GFLOPs in out peak moved open" in text
     assert "4 1 4e-06 16 kB 16 kB 32 kB 32 kB" in text
-    assert "on a card, 2 streams: 64 kB (weights: a copy for each stream; " in text
+    each = "for each stream the weights and the peak of the largest gear"
+    assert f"memory on a card with 2 streams: 64 kB ({each})" in text
     assert text.endswith("no problem found")
+    text = words(gepipe("inspect", str(path), "--gears", "4", "--streams", "2").stdout)
+    assert "with 2 streams: 64 kB (the weights once, and for each stream the peak of the gear)" in text
 
 
 def test_what_is_missing_for_the_gears_is_said_with_what_to_type(pool: Path) -> None:

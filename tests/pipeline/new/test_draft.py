@@ -9,7 +9,7 @@ import pytest
 from drafts import PIXELS, drafted, picture_bytes, run, texts_of
 from frozen_graphs import dense_graph
 from golden import BUS_640
-from kind_models import PICTURES, VOCAB, head, ids, net, yolo
+from kind_models import PICTURES, VOCAB, head, ids, net, text_heads, yolo
 from onnx_files import node, save, tensor
 from weights import ROOT, laid_out
 
@@ -84,7 +84,7 @@ def test_minilm_with_its_vocabulary_takes_text(tmp_path: Path) -> None:
 def test_minilm_without_a_vocabulary_takes_ids(tmp_path: Path) -> None:
     made, place, _ = drafted(laid_out("tests/weights/minilm_int8.onnx"), tmp_path)
     assert made.inputs == ("input_ids", "attention_mask", "token_type_ids")
-    assert "with the model's vocabulary, vocab.txt, they are made here" in texts_of(made)
+    assert "if you have the model's vocabulary, vocab.txt" in texts_of(made)
     assert "these are guesses: sequence 128" in texts_of(made)
     ones = np.ones(128, np.int64)
     answer = run(place, input_ids=ones, attention_mask=ones, token_type_ids=0 * ones)
@@ -139,6 +139,31 @@ def test_a_text_goes_to_the_inputs_by_their_names(dtype: str, names: Any, pooled
         np.testing.assert_allclose(answer, np.float32([3, 0, 1, 1]) / np.sqrt(11), rtol=1e-6)
     else:
         assert answer.argmax(1).tolist() == [2, 0, 3, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("lasts", "kind", "said", "outputs"),
+    [
+        ({"label": "Identity"}, Kind.TEXT_CLASSIFIER, "no Softmax of its own", {"scores", "classes"}),
+        ({"y": "Softmax"}, Kind.TEXT_CLASSIFIER, "no names of its 4 classes", {"scores", "classes"}),
+        ({"y": "Sigmoid"}, Kind.TEXT_CLASSIFIER, "each class holds or not", {"probabilities"}),
+        ({"y": "Identity"}, Kind.TEXT_CLASSIFIER, "4 numbers may be classes, or a vector", {"scores", "classes"}),
+        ({"sentence_embedding": "Identity"}, Kind.TEXT_ENCODER, "brought to length 1", {"vector"}),
+        (
+            {"label": "Softmax", "tone": "Identity"},
+            Kind.TEXT,
+            "it gives label float32[4], tone float32[4]",
+            {"label", "tone"},
+        ),
+    ],
+)
+def test_what_a_text_becomes_is_told_by_the_heads(
+    lasts: dict[str, str], kind: Kind, said: str, outputs: set[str], tmp_path: Path
+) -> None:
+    made, place, _ = drafted(text_heads(tmp_path / "m.onnx", **lasts), tmp_path)
+    assert made.kind is kind
+    assert said in texts_of(made)
+    assert set(run(place, input_ids=np.ones(6, np.int64))) == outputs
 
 
 def test_inputs_without_a_role_are_taken_as_they_are(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import kind_models
 import numpy as np
 import pytest
 from command_line import failed, gepipe
@@ -37,6 +38,17 @@ def test_new_writes_a_pipeline_that_passes_check_and_says_what_comes_next(model:
     assert json.loads(answer.stdout) == {"y": [2, 4, 6, 8]}
 
 
+def test_what_to_write_instead_is_printed(model: Path) -> None:
+    pictures = kind_models.head(Path("wide.onnx"), 5, size=(32, 64), metadata=kind_models.LABELS)
+    lines = gepipe("new", str(pictures)).stdout.splitlines()
+    (number,) = (number for number, line in enumerate(lines) if "with a border" in line)
+    assert lines[number].endswith(
+        "the whole picture is stretched to 32x64, its aspect not kept: do what was done in training; "
+        "if its aspect was kept, and the rest filled with a border, write instead:"
+    )
+    assert lines[number + 1] == "      framed, _ = ops.Letterbox(height=32, width=64)(pixels)"
+
+
 def test_a_file_that_is_there_is_left_alone_unless_forced(model: Path) -> None:
     Path("graph.py").write_text("mine", encoding="utf-8")
     said = failed(2, "new", str(model))
@@ -57,9 +69,7 @@ def test_json_holds_the_kind_the_checks_and_the_commands(model: Path) -> None:
     assert gepipe("check", "deep/er/scale.py").exit_code == 0
 
 
-def test_a_vocabulary_larger_than_the_models_table_is_no_use(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_vocabulary_larger_than_the_models_table_is_no_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     nodes = [node("Gather", ["words", "input_ids"], ["w"]), node("ReduceMean", ["w"], ["vector"], axes=[1], keepdims=0)]
     ids, vector = tensor("input_ids", ("batch", 6), np.int64), tensor("vector", ("batch", 4))

@@ -75,9 +75,9 @@ def test_the_length_of_a_vector_is_to_be_looked_at(tmp_path: Path) -> None:
     for model in (head(tmp_path / "i.onnx", 33, name="embedding"), ids(tmp_path / "t.onnx", ("text",), np.int64)):
         (tmp_path / "vocab.txt").write_text(VOCAB, encoding="utf-8")
         made = draft(model, tmp_path / "graph.py")
-        (check,) = (check for check in made.checks if "of length 1" in check.text)
+        (check,) = (check for check in made.checks if "brought to length 1" in check.text)
         assert check.instead[0].startswith("vector = model(")
-        assert made.text.splitlines()[check.line - 1].startswith("# CHECK: of length 1")
+        assert made.text.splitlines()[check.line - 1].startswith("# CHECK: the vector is brought to length 1")
 
 
 @pytest.fixture(scope="module")

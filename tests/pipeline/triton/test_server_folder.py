@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -53,3 +54,15 @@ def test_what_is_not_a_servers_folder_of_this_user_stays(temporary: Path) -> Non
     made().close()
     assert theirs.exists()
     assert link.is_symlink()
+
+
+def test_of_servers_that_have_ended_only_the_newest_few_keep_their_logs(temporary: Path) -> None:
+    ended = [made() for _ in range(12)]
+    for age_s, folder in enumerate(reversed(ended)):
+        moment = time.time() - age_s
+        for path in (folder.log, folder.path):
+            os.utime(path, (moment, moment))
+        folder.close()
+    running = made()
+    assert [folder.path.exists() for folder in ended] == [False] * 4 + [True] * 8
+    running.close()
