@@ -30,10 +30,23 @@ _INSTALLED = tuple(os.path.abspath(path) + os.sep for path in sysconfig.get_path
 
 
 def load(target: str) -> Pipeline:
-    """Run the file or import the module, and return its only Pipeline, the one called `pipeline`, or the one named.
+    """The only Pipeline of a file or module, the one called `pipeline`, or the one named. Errors: as _declared."""
+    source, name, found = _declared(target)
+    return _one(source, name, found)
+
+
+def load_all(target: str) -> list[Pipeline]:
+    """All pipelines of a file or module, or the one named. Errors: as load, but for several."""
+    source, name, found = _declared(target)
+    distinct = {id(value): value for value in found.values()}
+    return [_one(source, name, found)] if name or not found else list(distinct.values())
+
+
+def _declared(target: str) -> tuple[str, str, dict[str, Pipeline]]:
+    """Run the file or import the module: its name, the name behind the colon, and its pipelines by their names.
 
     What the file prints goes to stderr: stdout is for answers.
-    Errors: WrongUse when there is no such file, module or pipeline; ValidationError (G24) when the user's own code
+    Errors: WrongUse when there is no such file or module; ValidationError (G24) when the user's own code
     does not run to its end.
     """
     source, name = _split(target)
@@ -46,6 +59,11 @@ def load(target: str) -> Pipeline:
     except (Exception, SystemExit) as error:
         raise ValidationError(source, [_broken(error, source)]) from error
     found = {key: value for key, value in vars(module).items() if isinstance(value, Pipeline)}
+    return source, name, found
+
+
+def _one(source: str, name: str, found: Mapping[str, Pipeline]) -> Pipeline:
+    """Errors: WrongUse when there is no such pipeline, or several could be meant."""
     if name:
         if name not in found:
             raise WrongUse(f"{source} has no pipeline {name!r}", fix=near(name, found))
@@ -141,7 +159,8 @@ _KEYWORD = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'"
 def _meant(error: BaseException) -> str | None:
     """The name that was probably meant by one that is not there: Python itself tells it only to a terminal."""
     if isinstance(error, AttributeError) and error.name:
-        return nearest(error.name, (name for name in dir(error.obj) if not name.startswith("_")))
+        offered = getattr(error.obj, "__all__", None) or dir(error.obj)  # a package has modules of the same names, too
+        return nearest(error.name, (name for name in offered if not name.startswith("_")))
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     if not frames:
         return None

@@ -13,8 +13,11 @@ from urllib.request import url2pathname
 
 from ge_engine.cache import Cache
 from ge_engine.cache.store import FOLDER, OFF
-from ops import BuildError
+from ops import BuildError, ServerError
 
+from ..triton.find_server import server_here
+from ..triton.releases import DEFAULT_TARGET
+from ..triton.verify_client import INSTALL
 from .check import Check
 from .tiny_sum import tiny_sum
 
@@ -38,6 +41,21 @@ def examine_installation() -> Iterator[Check]:
     for device in ("cpu", "null"):
         yield tiny_sum(device)
     yield compile_cache()
+    yield from for_some_commands()
+
+
+def for_some_commands() -> Iterator[Check]:
+    """What only some commands need: told, and never a failure."""
+    target = DEFAULT_TARGET
+    try:
+        server = server_here(target)
+        seen = str(server.program) if server else f"none; `gepipe verify DIR` or `gepipe serve DIR` fetches {target}"
+    except ServerError as error:
+        seen = error.message
+    yield Check("tritonserver", True, seen)
+    yield Check("tritonclient", True, _version("tritonclient") or f"not installed; verify needs it: {INSTALL}")
+    torch = _version("torch")
+    yield Check("torch", True, torch or "not in this Python; `gepipe convert --python PATH` names one that has it")
 
 
 def _versions(names: Sequence[str]) -> dict[str, str]:

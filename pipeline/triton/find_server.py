@@ -13,7 +13,7 @@ from pathlib import Path
 from ge_engine.cache import cache_folder
 from ops.errors import ServerError
 
-from .installed import made_once, pip_install
+from .installed import is_made, made_once, pip_install
 
 WHEEL = "nvidia-pytriton"  # carries a whole tritonserver that needs no GPU
 VERSIONS = {"24.02": "0.5.3", "24.10": "0.7.0"}
@@ -55,6 +55,11 @@ def find_server(target: str, say: Callable[[str], None] = lambda text: None) -> 
 
     Errors: ServerError when TRITON_HOME_PATH names no server, when there is no wheel of that release, or pip fails.
     """
+    return server_here(target) or _install_wheel(target, say)
+
+
+def server_here(target: str) -> Installation | None:
+    """The one that find_server takes, if it is there already. Errors: as find_server."""
     named = os.environ.get("TRITON_HOME_PATH")
     if named:
         home = Path(named).resolve()
@@ -68,24 +73,32 @@ def find_server(target: str, say: Callable[[str], None] = lambda text: None) -> 
     usual = Path("/opt/tritonserver")
     if (usual / "bin" / "tritonserver").exists():
         return Installation(usual, str(usual))
-    return _from_wheel(target, say)
-
-
-def _from_wheel(target: str, say: Callable[[str], None]) -> Installation:
     if target not in VERSIONS:
         fix = f"use one of {', '.join(VERSIONS)}, or put tritonserver on PATH"
         raise ServerError(f"there is no wheel of Triton {target}", fix=fix)
-    wheel = f"{WHEEL}=={VERSIONS[target]}"
     here = _in_this_environment(VERSIONS[target])
     if here is not None:
-        return _unpacked(here, f"{wheel} in this environment")
+        return _unpacked(here, f"{_wheel(target)} in this environment")
+    return _unpacked(_cached(target), _wheel(target)) if is_made(_cached(target)) else None
+
+
+def _wheel(target: str) -> str:
+    return f"{WHEEL}=={VERSIONS[target]}"
+
+
+def _cached(target: str) -> Path:
+    return cache_folder() / f"tritonserver-{target}"
+
+
+def _install_wheel(target: str, say: Callable[[str], None]) -> Installation:
+    wheel = _wheel(target)
 
     def install(folder: Path) -> None:
         say(f"no tritonserver found: installing {wheel} into {folder}")
         # Its own dependencies are those of a Python package that nobody imports here.
         pip_install([wheel], ["--no-deps", "--target", str(folder)])
 
-    return _unpacked(made_once(cache_folder() / f"tritonserver-{target}", install), wheel)
+    return _unpacked(made_once(_cached(target), install), wheel)
 
 
 def _in_this_environment(version: str) -> Path | None:

@@ -11,22 +11,28 @@ from pathlib import Path
 from ge_engine.lock import locked
 from ops.errors import ServerError
 
+_DONE = ".made"  # is in a folder that is whole
+
+
+def is_made(folder: Path) -> bool:
+    """Whether the folder is there, and whole."""
+    return (folder / _DONE).exists()
+
 
 def made_once(folder: Path, make: Callable[[Path], None]) -> Path:
     """The folder, made if it is not there; half of one is never taken for a whole one."""
-    done = folder / ".made"
-    if done.exists():
+    if is_made(folder):
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
     with locked(folder.with_name(f"{folder.name}.lock")):
-        if not done.exists():
+        if not is_made(folder):
             shutil.rmtree(folder, ignore_errors=True)
             try:
                 make(folder)
             except BaseException:
                 shutil.rmtree(folder, ignore_errors=True)
                 raise
-            done.touch()
+            (folder / _DONE).touch()
     return folder
 
 

@@ -280,7 +280,7 @@ TRITON = (
         "pip install 'numpy<2' for the server's Python",
     ),
     Entry(
-        r"indices element out of data bounds|invalid index found, index =|an id is -?\d+",
+        r"indices element out of data bounds|invalid index found, index =|an id is \d+",
         "a request has an id for which the model's table has no row",
         "give ids below the number of rows; is the tokenizer's vocabulary the model's?",
     ),

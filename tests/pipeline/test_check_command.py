@@ -90,3 +90,15 @@ def test_an_error_in_an_imported_file_is_placed_there(graph: Path) -> None:
     (graph.parent / "my_ops.py").write_text("def f():\n    raise OSError('disk')\n", encoding="utf-8")
     graph.write_text("import my_ops\nmy_ops.f()\n", encoding="utf-8")
     assert "my_ops.py:2: G24 refused OSError: disk" in " ".join(gepipe("check", "graph.py").stdout.split())
+
+
+def test_check_of_a_file_checks_all_its_pipelines(graph: Path) -> None:
+    graph.write_text(GOOD + "\nother = Pipeline('other')\n", encoding="utf-8")
+    result = gepipe("check", "graph.py")
+    assert result.exit_code == 1
+    first, second = result.stdout.splitlines()[:2]
+    assert (first, second) == ("good: x float32[8] -> scores float32[2], labels bytes[2]", "no problem found")
+    assert "pipeline 'other': 2 findings\n" in result.stdout
+    findings = json.loads(gepipe("check", "graph.py", "--json").stdout)["findings"]
+    assert [finding["rule"] for finding in findings] == ["G08", "G08"]
+    assert gepipe("check", "graph.py:other").stdout.startswith("pipeline 'other': 2 findings\n")

@@ -98,11 +98,13 @@ class _Mapping:
             elif not found.open:
                 way = "mapping to" if kind == "input" else "mapped from"
                 message = f"{self.start}ensemble tensor {name} is {way} non-existing {kind} {key} in model {found.name}"
-                yield Problem("E31" if kind == "input" else "E32", place, message, near(key, tensors))
+                yield Problem("E31" if kind == "input" else "E32", place, message, _right_name(key, found, kind))
         for name, tensor in tensors.items() if kind == "input" else ():
             if name not in mapped and not tensor.optional:
                 message = f"{self.start}input {name} in model {found.name} is not mapped to any ensemble tensors"
                 fix = f'write input_map {{ key: "{name}" value: "..." }}'
+                if name not in _names(found, kind):
+                    fix = f"mend the name in {found.name} first (V09)"
                 yield Problem("E33", self.model.at(*STEP, index), message, fix)
 
     def _compare(self, name: str, tensor: Tensor, found: Model, place: Place, kind: str) -> Iterator[Problem]:
@@ -116,7 +118,11 @@ class _Mapping:
                 f"{start} data type: {first.tensor.data_type} is inferred from model {first.model} while "
                 f"{tensor.data_type} is inferred from model {found.name}"
             )
-            yield Problem("E34", place, message, f"use {first.tensor.data_type} in both, or convert in a step between")
+            fix = f"use {first.tensor.data_type} in both, or convert in a step between"
+            unread = self._unread(new) if kind == "input" else []
+            if len(unread) == 1:
+                fix = f"read '{unread[0]}' instead, which fits and which nothing reads; or {fix}"
+            yield Problem("E34", place, message, fix)
         if not (_fits(first.tensor.dims, tensor.dims) or _fits(first.full, new.full)):
             message = (
                 f"{start} shape: {_shape(first.full)} is inferred from model {first.model} while "
@@ -130,6 +136,25 @@ class _Mapping:
         if kind == "input" and first.model == self.name and first.tensor.optional and not tensor.optional:
             message = f"'{name}' may be missing in a request, and {found.name} needs it (R04)"
             yield Problem("L06", place, message, "make it optional in both, or in neither", "fails")
+
+    def _unread(self, wanted: _Seen) -> list[str]:
+        """The tensors that nothing reads, and that have this type and these dims."""
+        steps = self.model.config.ensemble_scheduling.step
+        read = {name for step in steps for name in step.input_map.values()}
+        read.update(item.name for item in self.model.config.output)
+        made: dict[str, _Seen] = {name: seen for name, seen in self.seen.items() if seen.model == self.name}
+        for step in steps:
+            found = self.models.get(step.model_name)
+            if found is None or found.config is None:
+                continue
+            for tensor in found.outputs:
+                if tensor.name in step.output_map:
+                    made[step.output_map[tensor.name]] = _Seen(found.name, tensor, found.max_batch_size > 0)
+        return [
+            name
+            for name, seen in sorted(made.items())
+            if name not in read and seen.tensor.data_type == wanted.tensor.data_type and _fits(seen.full, wanted.full)
+        ]
 
     def _loose(self, first: _Seen, tensor: Tensor, model: str) -> bool:
         """Whether only a request can show that the sizes agree; an end of the ensemble may vary as its model does.
@@ -197,6 +222,18 @@ class _Mapping:
 def check_mapping(model: Model, models: Mapping[str, Model]) -> Iterator[Problem]:
     """One ensemble against the models of its steps."""
     return _Mapping(model, models).check()
+
+
+def _names(found: Model, kind: str) -> set[str]:
+    """The names of a model's inputs or outputs, without those of its config that V09 finds wrong."""
+    wrong = found.onnx is not None and any(problem.rule == "V09" for problem in found.problems)
+    tensors = getattr(found.onnx if wrong else found, f"{kind}s")
+    return {tensor.name for tensor in tensors}
+
+
+def _right_name(key: str, found: Model, kind: str) -> str:
+    names = _names(found, kind)
+    return f"mend the {kind}s of {found.name} (V09), whose file has it" if key in names else near(key, names)
 
 
 def _fits(first: tuple[int, ...], second: tuple[int, ...]) -> bool:

@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 import ops
-from pipeline.doctor.installation import compile_cache, examine_installation, onnx_runtime, opencv, origin
+from pipeline.doctor.installation import (
+    compile_cache,
+    examine_installation,
+    for_some_commands,
+    onnx_runtime,
+    opencv,
+    origin,
+)
 
 
 def distribution(folder: Path, name: str, version: str, module: str) -> None:
@@ -94,3 +101,18 @@ def test_the_onnxruntime_of_cann_alone_needs_numpy_1() -> None:
     assert "it cannot be imported with numpy 2" in bad.fix
     assert onnx_runtime({"onnxruntime": "1.23.0"}, "2.4.0").ok
     assert onnx_runtime({}, "2.4.0").fix == "pip install onnxruntime"
+
+
+def test_what_only_some_commands_need_is_told_and_never_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRITON_HOME_PATH", str(tmp_path))
+    checks = {check.name: check for check in for_some_commands()}
+    assert list(checks) == ["tritonserver", "tritonclient", "torch"]
+    assert all(check.ok for check in checks.values())
+    assert checks["tritonserver"].seen == f"TRITON_HOME_PATH is {tmp_path}, and there is no bin/tritonserver in it"
+    monkeypatch.delenv("TRITON_HOME_PATH")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("GEPIPE_CACHE", str(tmp_path))
+    assert "fetches 24.02" in next(iter(for_some_commands())).seen
