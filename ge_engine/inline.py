@@ -7,8 +7,6 @@ from copy import deepcopy
 
 import onnx
 
-from ops import BuildError
-
 from .builder import GraphBuilder, GraphValue
 from .opset import converted
 from .skeleton import Skeleton
@@ -30,8 +28,6 @@ def inline(g: GraphBuilder, skeleton: Skeleton, values: Sequence[GraphValue]) ->
         copy = deepcopy(tensor)
         copy.name = names[tensor.name]
         g.initializers.append(copy)
-    if graph.sparse_initializer:
-        raise BuildError(f"{skeleton.path} has sparse initializers", fix="export the model with dense weights")
     g.nodes += [_renamed(g, node, names) for node in graph.node]
     for entry in model.opset_import:
         if entry.domain not in ("", "ai.onnx"):

@@ -92,7 +92,7 @@ def test_a_failure_names_the_stage_the_gear_and_the_stream(tmp_path: Path) -> No
     device = CpuDevice()
     engine = Engine(build(stage, Gears.of_batches((1, 2)), tmp_path / "built"), device, 1, 2)
     engine.inputs(0).arrays["ids"][:] = 99
-    with pytest.raises(DeviceError, match=r"stage 'words', gear 2, stream 5 of cpu: .*indices"):
+    with pytest.raises(DeviceError, match=r"stage 'words', gear 2, stream 5 of cpu: .*an id is 99"):
         engine.enqueue(0, 2, device.stream(5))
 
 

@@ -183,7 +183,7 @@ def test_a_failing_run_is_shown_with_its_error(tmp_path: Path, file: Path) -> No
     assert isinstance(failed, GepipeError)
     runs = [(line["args"]["rows"], "error" in line["args"]) for line in named(file, "gather")]
     assert runs == [(2, True), (1, False), (1, True)]
-    assert "indices element out of data bounds" in named(file, "gather")[0]["args"]["error"]
+    assert "an id is 99, and the table has 10 rows" in named(file, "gather")[0]["args"]["error"]
 
 
 def test_an_exception_inside_with_is_in_the_file_and_goes_on(plan: Plan, file: Path) -> None:
