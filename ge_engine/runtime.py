@@ -119,7 +119,8 @@ def refused(error: Exception) -> DeviceError:
     if last is not None:
         wrong += f", and the table has {int(last) + 1} rows"
         fix = f"give ids from 0 to {last}"
-    reason = f"node '{found['node']}' ({found['op']}): {wrong}"
+    node = f"node '{found['node']}' ({found['op']})" if found["node"] else f"a {found['op']} node"
+    reason = f"{node}: {wrong}"
     return DeviceError(reason, fix=f"{fix}; if a tokenizer made them, is its vocabulary the model's?")
 
 
