@@ -65,9 +65,8 @@ def run(session: Any, outputs: Sequence[str] | None, feeds: Mapping[str, Any]) -
 
     run_options = onnxruntime.RunOptions()
     with ThreadPoolExecutor(1) as other:  # this thread is left to hear of Ctrl-C
-        answer = other.submit(session.run, outputs, feeds, run_options)
         try:
-            return list(answer.result())
+            return list(other.submit(session.run, outputs, feeds, run_options).result())
         except BaseException:
             run_options.terminate = True
             raise
