@@ -14,11 +14,11 @@ if sys.platform != "linux":
 
 FAMILY = ["/bin/sh", "-c", "sleep 600 & echo up; wait"]
 PARENT = f"""
-import subprocess, sys
+import os, subprocess, sys
 from ge_engine.guard import Guard
 leader = subprocess.Popen({FAMILY}, start_new_session=True)
 guard = Guard(leader.pid)
-print("guarded", flush=True)
+os.write(1, b"guarded\\n")  # at once: the family writes there too
 sys.stdin.readline()
 """
 
